@@ -1,0 +1,130 @@
+"""One table from its game: solve, write, verify, put in place."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from builder.compile import Engine, choose_engine
+from builder.limits import require_memory
+from builder.progress import Progress
+from builder.solvers import mask, retrograde
+from builder.verify import verify_file
+from builder.writer import atomic_file, write_table
+from lookup import __version__
+from lookup.errors import BuildError, EndtableError
+from lookup.format import TableInfo
+from lookup.reader import TableFile
+from lookup.tablebase import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from builder.solvers.solution import Solution
+    from lookup.games.base import Game, SolverKind
+
+VERIFY_WHOLE = 1 << 26
+"""Larger tables are verified at random places after a build, and whole by `build-tables verify`."""
+
+_SAMPLES, _SAMPLE_SIZE = 1024, 1024
+
+
+class Solver(NamedTuple):
+    """A kind of solver: what it does, and the memory it takes to do it."""
+
+    solve: Callable[..., Solution]
+    memory_needed: Callable[[Any], int]
+
+
+SOLVERS: dict[SolverKind, Solver] = {
+    "mask": Solver(mask.solve, mask.memory_needed),
+    "retrograde": Solver(retrograde.solve, retrograde.memory_needed),
+}
+
+
+@dataclass(frozen=True)
+class Built:
+    """A finished build; `changed` is False if the file in place already held the same table."""
+
+    path: Path
+    info: TableInfo
+    digest: str
+    changed: bool
+    seconds: float
+
+
+def build_table(
+    game: Game,
+    folder: Path,
+    *,
+    engine: Engine | None = None,
+    progress: Progress | None = None,
+) -> Built:
+    """Build the table of a game into a folder.
+
+    The file appears there only when it is whole and verified. One that holds the same table already
+    is left untouched.
+
+    Raises:
+        BuildError: it does not fit in memory, or the folder cannot be written.
+        VerificationError: the result contradicts the rules; nothing was put in place.
+    """
+    started = time.perf_counter()
+    progress = progress or Progress.silent()
+    name = game.table_name
+    solver = SOLVERS[game.solver]
+    require_memory(memory_needed(game), name)
+    path = folder / f"{name}{SUFFIX}"
+    with progress.stage(f"{name}: solve") as report:
+        solution = solver.solve(game, choose_engine(engine, game.size), report)
+    info = TableInfo.describe(game, f"endtable {__version__}", solution.counts, solution.longest)
+    try:
+        with atomic_file(path) as temporary:
+            with progress.stage(f"{name}: write") as report:
+                digest = write_table(temporary, info, solution.columns, report)
+            del solution
+            with progress.stage(f"{name}: verify") as report:
+                fresh = verify_file(temporary, engine, report, _sample(game.size))
+            if unchanged := _holds_same(path, fresh):
+                temporary.unlink()
+                digest = unchanged.digest
+    except OSError as error:
+        raise BuildError(f"'{path}' cannot be written: {error.strerror or error}") from None
+    return Built(path, info, digest, not unchanged, time.perf_counter() - started)
+
+
+def memory_needed(game: Game) -> int:
+    """Bytes that building a table takes at its peak: solving it, or reading it back to verify."""
+    return max(SOLVERS[game.solver].memory_needed(game), 2 * game.size)
+
+
+def _sample(size: int) -> list[tuple[int, int]] | None:
+    """Ranges to verify in a large table, the same every time; None for the whole of a small one."""
+    if size <= VERIFY_WHOLE:
+        return None
+    starts = random.Random(size).sample(range(0, size, _SAMPLE_SIZE), _SAMPLES)  # noqa: S311 - not a secret
+    return [(start, min(start + _SAMPLE_SIZE, size)) for start in sorted(starts)]
+
+
+def _holds_same(path: Path, fresh: TableFile) -> TableFile | None:
+    """The file in place, if it is sound and holds the same table as the new one."""
+    try:
+        old = TableFile(path)
+    except EndtableError:
+        return None
+    try:
+        same = old.info.same_content(fresh.info) and all(
+            old.columns[name].digests == stored.digests for name, stored in fresh.columns.items()
+        )
+        if same:
+            for name, stored in old.columns.items():
+                for number in range(len(stored.offsets)):
+                    old.read_chunk(name, number)
+        return old if same else None
+    except (EndtableError, KeyError):
+        return None
+    finally:
+        old.close()

@@ -1,0 +1,31 @@
+"""SHA256SUMS: the checksums of table files, in the format of the `sha256sum` command."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING
+
+from builder.writer import atomic_file
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+FILE_NAME = "SHA256SUMS"
+
+
+def write_checksums(paths: Iterable[Path], folder: Path) -> Path:
+    """Write the checksums of files in a folder; leaves an identical list untouched."""
+    lines = [f"{file_digest(path)}  {path.name}\n" for path in sorted(paths)]
+    target = folder / FILE_NAME
+    text = "".join(lines)
+    if not (target.is_file() and target.read_text("ascii") == text):
+        with atomic_file(target) as temporary:
+            temporary.write_text(text, "ascii")
+    return target
+
+
+def file_digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

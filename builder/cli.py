@@ -1,0 +1,223 @@
+"""`build-tables`: build, verify and list tables. Each command is: parse, one call, print.
+
+Every game in `GAMES` gets a command of its own, whose options are the game's parameters.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+
+import typer
+
+from builder.build import Built, build_table, memory_needed
+from builder.catalogue import CATALOGUE
+from builder.checksums import write_checksums
+from builder.compile import Engine
+from builder.progress import Progress
+from builder.verify import verify_file
+from lookup import __version__
+from lookup.console import FAILURE, JsonFlag, application, print_json, run
+from lookup.errors import EndtableError
+from lookup.games import GAMES
+from lookup.tablebase import SUFFIX
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from lookup.games.base import Game
+
+app = application("Build tables of solved games; without a command, the default set.")
+
+OutOption: TypeAlias = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="The folder for the tables.")
+]
+EngineOption: TypeAlias = Annotated[
+    Engine | None, typer.Option(help="What runs the rules; default: whatever is faster.")
+]
+TABLES = Path("tables")
+
+
+@app.callback(
+    invoke_without_command=True, epilog="Example: build-tables --out tables; build-tables list"
+)
+def default_set(
+    context: typer.Context,
+    out: OutOption = TABLES,
+    engine: EngineOption = None,
+    as_json: JsonFlag = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Build tables of solved games; without a command, the default set and its SHA256SUMS."""
+    if version:
+        typer.echo(f"endtable {__version__}")
+    elif context.invoked_subcommand is not None:
+        if (out, engine, as_json) != (TABLES, None, False):
+            example = f"build-tables {context.invoked_subcommand} --out DIR"
+            raise typer.BadParameter(f"options stand after the command, as in: {example}")
+    else:
+        built = _build(CATALOGUE, out, engine, as_json)
+        write_checksums([table.path for table in built], out)
+
+
+@app.command(epilog="Example: build-tables verify tables/rota.h5")
+def verify(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Table files.")],
+    engine: EngineOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Recheck table files from the rules alone: every record, total and checksum."""
+    progress = Progress.on_terminal()
+    results: list[dict[str, Any]] = []
+    for path in files:
+        try:
+            with progress.stage(f"{path.name}: verify") as report:
+                checked = verify_file(path, engine, report)
+        except EndtableError as error:
+            if len(files) == 1:
+                raise
+            results.append({"file": str(path), "ok": False, "problem": str(error)})
+        else:
+            positions = checked.info.positions
+            results.append({"file": str(path), "ok": True, "positions": positions})
+        if not as_json:
+            _print_verdict(results[-1])
+    if as_json:
+        print_json(results)
+    if not all(result["ok"] for result in results):
+        raise typer.Exit(FAILURE)
+
+
+def _print_verdict(result: dict[str, Any]) -> None:
+    if result["ok"]:
+        typer.echo(f"{result['file']}: {result['positions']:,} positions follow from the rules")
+    else:
+        typer.echo(f"error: {result['problem']}", err=True)
+
+
+@app.command("list", epilog="Example: build-tables list --json")
+def list_tables(out: OutOption = TABLES, as_json: JsonFlag = False) -> None:
+    """What can be built: the default set, and each game's parameters."""
+    tables = [
+        {
+            "table": game.table_name,
+            "indices": game.size,
+            "memory_bytes": memory_needed(game),
+            "built": (out / f"{game.table_name}{SUFFIX}").is_file(),
+            "command": game.build_command,
+        }
+        for game in CATALOGUE
+    ]
+    if as_json:
+        games = {name: _usage(game) for name, game in GAMES.items()}
+        print_json({"default": tables, "games": games})
+        return
+    typer.echo(f"default set (built ones in '{out}' are marked):")
+    for table in tables:
+        mark = "*" if table["built"] else " "
+        typer.echo(f" {mark} {table['table']:<20} {table['indices']:>10,} indices   {table['command']}")
+    typer.echo("games:")
+    for game in GAMES.values():
+        typer.echo(f"   {_usage(game)}")
+        typer.echo(f"       {inspect.getdoc(game)}")
+
+
+def _usage(game: type[Game]) -> str:
+    """The command of a game with the options it takes."""
+    words = ["build-tables", game.name]
+    for field in dataclasses.fields(game):
+        flag = f"--{field.name.replace('_', '-')}"
+        word = flag if field.type == "bool" else f"{flag} N"
+        required = field.default is dataclasses.MISSING
+        words.append(word if required else f"[{word}]")
+    return " ".join(words)
+
+
+def _build(games: Iterable[Game], folder: Path, engine: Engine | None, as_json: bool) -> list[Built]:
+    """Build tables one after the other and print a line for each."""
+    progress = Progress.on_terminal()
+    tables: list[Built] = []
+    for game in games:
+        built = build_table(game, folder, engine=engine, progress=progress)
+        tables.append(built)
+        if not as_json:
+            state = "built" if built.changed else "unchanged"
+            typer.echo(
+                f"{built.path}: {built.info.positions:,} positions, "
+                f"{built.path.stat().st_size:,} bytes, {state} in {built.seconds:.1f} s"
+            )
+    if as_json:
+        print_json([_built_fields(built) for built in tables])
+    return tables
+
+
+def _built_fields(built: Built) -> dict[str, Any]:
+    info = built.info
+    return {
+        "table": info.name,
+        "file": str(built.path),
+        "parameters": json.loads(info.parameters),
+        "positions": info.positions,
+        "counts": {"win": info.wins, "draw": info.draws, "loss": info.losses},
+        "longest_remoteness": info.longest_remoteness if info.longest_remoteness >= 0 else None,
+        "digest": built.digest,
+        "changed": built.changed,
+        "seconds": round(built.seconds, 3),
+    }
+
+
+def _number(text: str) -> int:
+    """The number that a user typed; typer's own message would not quote it."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
+def _game_command(game: type[Game]) -> Callable[..., None]:
+    """A command that builds a game, with an option for each of its parameters."""
+
+    def command(**values: Any) -> None:
+        out, engine, as_json = (values.pop(name) for name in ("out", "engine", "as_json"))
+        _build([game(**values)], out, engine, as_json)
+
+    def parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        return inspect.Parameter(name, kind, default=default, annotation=annotation)
+
+    parameters = []
+    for field in dataclasses.fields(game):
+        flag, about = f"--{field.name.replace('_', '-')}", field.metadata.get("help")
+        if field.type == "bool":
+            annotation: Any = Annotated[bool, typer.Option(flag, help=about)]
+        else:
+            annotation = Annotated[int, typer.Option(flag, help=about, parser=_number, metavar="N")]
+        required = field.default is dataclasses.MISSING
+        default = inspect.Parameter.empty if required else field.default
+        parameters.append(parameter(field.name, annotation, default))
+    parameters += [
+        parameter("out", OutOption, TABLES),
+        parameter("engine", EngineOption, None),
+        parameter("as_json", JsonFlag, False),
+    ]
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
+    command.__annotations__ = {one.name: one.annotation for one in parameters}
+    command.__doc__ = inspect.getdoc(game)
+    return command
+
+
+for _game in GAMES.values():
+    _example = next(game.build_command for game in CATALOGUE if isinstance(game, _game))
+    app.command(_game.name, epilog=f"Example: {_example}")(_game_command(_game))
+
+
+def main() -> None:
+    """The entry point of the `build-tables` command."""
+    run(app, "build-tables")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,198 @@
+"""Rules and kernels to machine code: numba when it is there and worth it, plain Python otherwise.
+
+A *rule* is a function of a game (`successors`, `terminal`, ...); a *kernel* is a loop of ours that
+calls rules. Both are plain Python functions and are compiled unchanged. Kernels take rules through
+numba's first-class function types, so one compiled kernel serves every game, and both it and the
+rules come from the disk cache at the second start. (A compiled function passed as an ordinary
+argument would be compiled into the kernel again at every start.)
+
+The cache lies in `cache_folder()`, in one folder for each fingerprint of a function and of all that
+it uses. numba itself notices a changed file, but not a changed helper in another file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import os
+from contextlib import contextmanager
+from enum import StrEnum
+from functools import cache
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lookup.errors import BuildError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+
+class Engine(StrEnum):
+    """What runs rules and kernels."""
+
+    NUMBA = "numba"
+    PYTHON = "python"
+
+
+WORTH_COMPILING = 200_000
+"""Below this many indices, starting numba takes longer than it saves (`scripts/bench engine`)."""
+
+
+def has_numba() -> bool:
+    """Whether numba is installed; does not import it."""
+    return importlib.util.find_spec("numba") is not None
+
+
+def choose_engine(wanted: Engine | None, size: int) -> Engine:
+    """The engine for a game of `size` indices.
+
+    Raises:
+        BuildError: numba was asked for and is not installed.
+    """
+    if wanted == Engine.NUMBA and not has_numba():
+        raise BuildError("engine 'numba' is not installed: expected pip install 'endtable[fast]'")
+    if wanted is not None:
+        return wanted
+    return Engine.NUMBA if size >= WORTH_COMPILING and has_numba() else Engine.PYTHON
+
+
+def cache_folder() -> Path:
+    """Where compiled code is kept between runs."""
+    if given := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(given)
+    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "endtable"
+
+
+class Kernel:
+    """A loop that runs compiled or as it is: `kernel(engine)` is the function to call.
+
+    Arguments are integers, numpy arrays and rules that `rule` made for the same engine.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self.__doc__ = function.__doc__
+
+    def __call__(self, engine: Engine) -> Callable[..., Any]:
+        """The kernel for an engine."""
+        return _CompiledKernel(self.function) if engine == Engine.NUMBA else self.function
+
+
+def rule(function: Callable[..., int], engine: Engine) -> Callable[..., int]:
+    """A game's rule for an engine: itself, or compiled for 64-bit integers."""
+    return _compiled_rule(function) if engine == Engine.NUMBA else function
+
+
+class _CompiledKernel:
+    """Compiles for the types of the first call's arguments, with rules as first-class functions."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._dispatcher = _dispatcher(function, None)
+
+    def __call__(self, *arguments: Any) -> Any:
+        import numba  # optional, and slow to import
+
+        types = tuple(
+            numba.types.FunctionType(argument.nopython_signatures[0])
+            if isinstance(argument, numba.core.dispatcher.Dispatcher)
+            else numba.typeof(argument)
+            for argument in arguments
+        )
+        self._dispatcher.disable_compile(False)
+        self._dispatcher.compile(types)
+        # Otherwise numba would compile once more for the rules' own types, and not cache that.
+        self._dispatcher.disable_compile()
+        return self._dispatcher(*arguments)
+
+
+@cache
+def _compiled_rule(function: Callable[..., int]) -> Callable[..., int]:
+    from numba import types  # optional, and slow to import
+
+    out = types.Array(types.int64, 1, "C")
+    parameters = [
+        out if name == "out" else types.int64 for name in inspect.signature(function).parameters
+    ]
+    compiled: Callable[..., int] = _dispatcher(function, types.int64(*parameters))
+    return compiled
+
+
+@cache
+def _dispatcher(function: Callable[..., Any], signature: Any) -> Any:
+    """The compiled form of a function, with its helpers compiled too."""
+    import numba  # optional, and slow to import
+
+    helpers = {
+        name: _dispatcher(used, None)
+        for name, used in _globals_used(function).items()
+        if isinstance(used, FunctionType)
+    }
+    assert isinstance(function, FunctionType)
+    clone = FunctionType(
+        function.__code__,
+        {**function.__globals__, **helpers},
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    clone.__qualname__, clone.__module__ = function.__qualname__, function.__module__
+    with _cache_in(cache_folder() / _fingerprint(function)) as writable:
+        compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
+        return compile_now(clone)
+
+
+@contextmanager
+def _cache_in(folder: Path) -> Iterator[bool]:
+    """Let numba cache what is declared inside in `folder`; False if it cannot be written."""
+    import numba  # optional, and slow to import
+
+    before = numba.config.CACHE_DIR
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        writable = False
+    numba.config.CACHE_DIR = str(folder)
+    try:
+        yield writable
+    finally:
+        numba.config.CACHE_DIR = before
+
+
+def _fingerprint(function: Callable[..., Any]) -> str:
+    """A digest of a function's code, of its constants, and of every function that it uses."""
+    digest = hashlib.sha256()
+
+    def add(value: object) -> None:
+        if isinstance(value, FunctionType):
+            add_code(value.__code__)
+            for name, used in sorted(_globals_used(value).items()):
+                digest.update(name.encode())
+                add(used)
+            for cell in value.__closure__ or ():
+                add(cell.cell_contents)
+        elif isinstance(value, np.ndarray):
+            digest.update(value.tobytes())
+        elif not isinstance(value, ModuleType):
+            digest.update(repr(value).encode())
+
+    def add_code(code: CodeType) -> None:
+        digest.update(code.co_code)
+        digest.update(repr((code.co_names, code.co_varnames, code.co_freevars)).encode())
+        for constant in code.co_consts:
+            add_code(constant) if isinstance(constant, CodeType) else add(constant)
+
+    add(function)
+    return digest.hexdigest()[:24]
+
+
+def _globals_used(function: Callable[..., Any]) -> dict[str, Any]:
+    """The module-level names that a function's code mentions, with their values."""
+    assert isinstance(function, FunctionType)
+    known = function.__globals__
+    return {name: known[name] for name in function.__code__.co_names if name in known}

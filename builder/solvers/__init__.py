@@ -1,0 +1,1 @@
+"""Solvers: a game's contract in, arrays out. They name no game and write no file."""

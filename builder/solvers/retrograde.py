@@ -1,0 +1,309 @@
+"""Solve any finite two-player game, endless play being a draw, backwards from where it ends.
+
+A *node* is what gets a record: an index, or a symmetry class of indices. Ended nodes are settled
+first. Then, in rounds: a node with a move to a lost node is won; a node whose moves all lead to won
+nodes is lost, which a counter of moves not yet refuted tells. A node settled in round r has
+remoteness r, since a winner takes the first loss to appear and a loser keeps the last win. What is
+never settled is a draw.
+
+Predecessors come from the game if it has them. Otherwise all moves are listed once and turned round
+(four bytes a move). Between classes, neighbours are counted once each however many moves lead there:
+a class has a move to another if and only if its representative has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from builder.compile import Engine, Kernel, rule
+from builder.solvers.solution import (
+    Report,
+    Solution,
+    packed_classes,
+    packed_outcome,
+    packed_remoteness,
+    silent,
+)
+from lookup.blocks import dtype_of, smallest_bits
+from lookup.errors import GameError
+from lookup.values import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, MutableSequence
+
+    from numpy.typing import NDArray
+
+    from lookup.games.base import Game, IndexTest, Neighbours, Transform
+
+# Compiled code knows no enums.
+NOT_A_POSITION, LOSS, DRAW, WIN = map(int, Outcome)
+UNSETTLED = 255
+_SLICE = 1 << 16  # nodes between two reports
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """What gets a record. Without symmetries a node is an index and both arrays are empty.
+
+    With symmetries, node 0 stands for the indices that are not positions, and classes are numbered
+    from 1 in the order of their smallest index, their representative.
+    """
+
+    count: int
+    classes: NDArray[np.int32]
+    representatives: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, game: Game, engine: Engine) -> Nodes:
+        """The nodes of a game."""
+        if game.symmetries == 1:
+            return cls(game.size, np.zeros(0, np.int32), np.zeros(0, np.int64))
+        classes = np.zeros(game.size, np.int32)
+        count = _number_classes(engine)(
+            rule(game.is_position, engine), rule(game.transform, engine), game.symmetries, classes
+        )
+        smallest = np.unique(classes, return_index=True)[1]
+        return cls(count, classes, np.concatenate([[-1], smallest])[-count:])
+
+
+def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
+    """Outcome and remoteness of every index or, if the game has symmetries, of every class."""
+    nodes = Nodes.of(game, engine)
+    outcome, rounds = _settle(game, nodes, engine, report)
+    weights = np.bincount(nodes.classes, minlength=nodes.count) if game.symmetries > 1 else None
+    counts = np.bincount(outcome, weights, minlength=WIN + 1).astype(np.int64).tolist()
+    longest = len(rounds) - 1
+    remoteness = np.zeros(nodes.count, dtype_of(smallest_bits(longest)))
+    for depth, settled in enumerate(rounds):
+        remoteness[settled] = depth
+    columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
+    if game.symmetries > 1:
+        columns.append(packed_classes(nodes.classes.view(np.uint32), nodes.count))
+    return Solution(tuple(columns), (counts[LOSS], counts[DRAW], counts[WIN]), longest)
+
+
+def memory_needed(game: Game) -> int:
+    """Bytes that `solve` takes at its peak, supposing the most moves and no two alike positions."""
+    of_a_move = 0 if game.predecessors else 4
+    of_a_class = 0 if game.symmetries == 1 else 24
+    return game.size * (20 + of_a_class + of_a_move * game.max_moves)
+
+
+def _settle(
+    game: Game, nodes: Nodes, engine: Engine, report: Report
+) -> tuple[NDArray[np.uint8], list[NDArray[np.uint32]]]:
+    """The outcome of every node, and the nodes settled in each round."""
+    outcome = np.full(nodes.count, UNSETTLED, np.uint8)
+    unrefuted = np.zeros(nodes.count, np.uint16)
+    places, sources = _prepare_nodes(game, nodes, engine, outcome, unrefuted)
+
+    # Every node enters the queue once, so rounds are stretches of it.
+    queue = np.zeros(nodes.count, np.uint32)
+    ended = np.flatnonzero((outcome == LOSS) | (outcome == WIN))
+    queue[: len(ended)] = ended
+    predecessors = rule(game.predecessors or game.successors, engine)
+    out = _buffer(max(game.max_predecessors, game.max_moves), engine)
+    propagate = _propagate(engine)
+    rounds: list[NDArray[np.uint32]] = []
+    first, end = 0, len(ended)
+    while first < end or not rounds:
+        rounds.append(queue[first:end])
+        stop = end
+        for low, high in _slices(first, stop):
+            end = propagate(
+                predecessors, nodes.classes, nodes.representatives, places, sources,
+                queue, low, high, end, out, outcome, unrefuted,
+            )  # fmt: skip
+            report(high, nodes.count)
+        first = stop
+    outcome[outcome == UNSETTLED] = DRAW
+    report(nodes.count, nodes.count)
+    return outcome, rounds
+
+
+def _prepare_nodes(
+    game: Game,
+    nodes: Nodes,
+    engine: Engine,
+    outcome: NDArray[np.uint8],
+    unrefuted: NDArray[np.uint16],
+) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
+    """Settle the ended nodes, count the moves of the others, and list their moves turned round.
+
+    The list is empty if the game has predecessors of its own; else the predecessors of node v are
+    `sources[places[v] : places[v + 1]]`.
+    """
+    listed = game.predecessors is None
+    successors = rule(game.successors, engine)
+    tests = rule(game.terminal, engine), rule(game.is_position, engine)
+    out = _buffer(game.max_moves, engine)
+    places = np.zeros(nodes.count + 1 if listed else 0, np.int64)
+    sources = np.zeros(0, np.uint32)
+    walk = (nodes.classes, nodes.representatives, out)
+    for low, high in _slices(0, nodes.count):
+        _open_nodes(engine)(successors, *tests, *walk, low, high, outcome, unrefuted, places)
+    stuck = np.flatnonzero((outcome == UNSETTLED) & (unrefuted == 0))
+    if len(stuck):
+        index = int(nodes.representatives[stuck[0]] if len(nodes.classes) else stuck[0])
+        problem = f"index {index} of {game.table_name} has no moves, yet terminal says it goes on"
+        raise GameError(problem)
+    if listed:
+        np.cumsum(places, out=places)
+        sources = np.zeros(int(places[-1]), np.uint32)
+        for low, high in _slices(0, nodes.count):
+            _list_sources(engine)(successors, *walk, low, high, outcome, places, sources)
+    return places, sources
+
+
+def _slices(first: int, end: int) -> Iterator[tuple[int, int]]:
+    for low in range(first, end, _SLICE):
+        yield low, min(low + _SLICE, end)
+
+
+def _buffer(length: int, engine: Engine) -> MutableSequence[int]:
+    """Room for neighbours; interpreted code is faster with a list."""
+    return np.zeros(length, np.int64) if engine == Engine.NUMBA else [0] * length  # type: ignore[return-value]
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+@Kernel
+def _number_classes(
+    is_position: IndexTest, transform: Transform, symmetries: int, classes: NDArray[np.int32]
+) -> int:
+    """Number the classes from 1; 0 stays for what is not a position. Returns one past the last."""
+    count = 1
+    for index in range(len(classes)):
+        if is_position(index) == 0:
+            continue
+        smallest = index
+        for k in range(1, symmetries):
+            smallest = min(smallest, transform(index, k))
+        if smallest == index:
+            classes[index] = count
+            count += 1
+        else:
+            classes[index] = classes[smallest]
+    return count
+
+
+def _neighbours(
+    step: Neighbours,
+    classes: NDArray[np.int32],
+    representatives: NDArray[np.int64],
+    node: int,
+    out: MutableSequence[int],
+) -> int:
+    """The nodes a step away, each once."""
+    if len(classes) == 0:
+        return step(node, out)
+    found = 0
+    for at in range(step(int(representatives[node]), out)):
+        neighbour = int(classes[out[at]])
+        known = False
+        for before in range(found):
+            if out[before] == neighbour:
+                known = True
+                break
+        if not known:
+            out[found] = neighbour
+            found += 1
+    return found
+
+
+@Kernel
+def _open_nodes(
+    successors: Neighbours,
+    terminal: IndexTest,
+    is_position: IndexTest,
+    classes: NDArray[np.int32],
+    representatives: NDArray[np.int64],
+    out: MutableSequence[int],
+    low: int,
+    high: int,
+    outcome: NDArray[np.uint8],
+    unrefuted: NDArray[np.uint16],
+    places: NDArray[np.int64],
+) -> None:
+    """Settle what has ended; count the moves out of the rest and, if asked to, into each node."""
+    for node in range(low, high):
+        index = int(representatives[node]) if len(classes) else node
+        if index < 0 or is_position(index) == 0:
+            outcome[node] = NOT_A_POSITION
+            continue
+        end = terminal(index)
+        if end:
+            outcome[node] = end
+            continue
+        count = _neighbours(successors, classes, representatives, node, out)
+        unrefuted[node] = count
+        if len(places):
+            for at in range(count):
+                places[out[at]] += 1
+
+
+@Kernel
+def _list_sources(
+    successors: Neighbours,
+    classes: NDArray[np.int32],
+    representatives: NDArray[np.int64],
+    out: MutableSequence[int],
+    low: int,
+    high: int,
+    outcome: NDArray[np.uint8],
+    places: NDArray[np.int64],
+    sources: NDArray[np.uint32],
+) -> None:
+    """Write each node to the lists of the nodes it moves to, last place first.
+
+    `places` holds where each list ends at the start, and where it begins at the end.
+    """
+    for node in range(low, high):
+        if outcome[node] == UNSETTLED:
+            for at in range(_neighbours(successors, classes, representatives, node, out)):
+                target = out[at]
+                places[target] -= 1
+                sources[places[target]] = node
+
+
+@Kernel
+def _propagate(
+    predecessors: Neighbours,
+    classes: NDArray[np.int32],
+    representatives: NDArray[np.int64],
+    places: NDArray[np.int64],
+    sources: NDArray[np.uint32],
+    queue: NDArray[np.uint32],
+    low: int,
+    high: int,
+    end: int,
+    out: MutableSequence[int],
+    outcome: NDArray[np.uint8],
+    unrefuted: NDArray[np.uint16],
+) -> int:
+    """Tell the predecessors of the nodes in `queue[low:high]`; returns the new end of the queue."""
+    for at in range(low, high):
+        node = int(queue[at])
+        lost = outcome[node] == LOSS
+        if len(places):
+            begin, count = places[node], places[node + 1] - places[node]
+        else:
+            begin, count = 0, _neighbours(predecessors, classes, representatives, node, out)
+        for which in range(count):
+            source = int(sources[begin + which]) if len(places) else out[which]
+            if outcome[source] != UNSETTLED:
+                continue
+            if lost:
+                outcome[source] = WIN
+            else:
+                unrefuted[source] -= 1
+                if unrefuted[source]:
+                    continue
+                outcome[source] = LOSS
+            queue[end] = source
+            end += 1
+    return end

@@ -1,0 +1,65 @@
+"""What a solver returns: columns ready to be stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from lookup.blocks import pack, smallest_bits
+from lookup.format import (
+    Column,
+    classes_column,
+    outcome_column,
+    remoteness_column,
+)
+from lookup.values import Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Report: TypeAlias = Callable[[int, int], None]
+"""Told now and then how many steps are done, of how many in all."""
+
+
+def silent(done: int, total: int) -> None:
+    """The report of a caller who does not want to know."""
+
+
+@dataclass(frozen=True)
+class PackedColumn:
+    """A column and its packed elements."""
+
+    column: Column
+    data: NDArray[np.unsignedinteger]
+
+
+@dataclass(frozen=True)
+class Solution:
+    """A solved game: the columns to store, and the totals of its positions."""
+
+    columns: tuple[PackedColumn, ...]
+    counts: tuple[int, int, int]
+    longest: int
+
+
+def packed_outcome(codes: NDArray[np.uint8]) -> PackedColumn:
+    """Codes of `Outcome` in as few bits as they need."""
+    has_others = bool(((codes == Outcome.DRAW) | (codes == Outcome.NOT_A_POSITION)).any())
+    if has_others:
+        return PackedColumn(outcome_column(2, len(codes)), pack(codes, 2))
+    return PackedColumn(outcome_column(1, len(codes)), pack((codes == Outcome.WIN).view(np.uint8), 1))
+
+
+def packed_remoteness(remoteness: NDArray[np.unsignedinteger], longest: int) -> PackedColumn:
+    """Remoteness in as few bits as the longest needs."""
+    bits = smallest_bits(longest)
+    return PackedColumn(remoteness_column(bits, len(remoteness)), pack(remoteness, bits))
+
+
+def packed_classes(classes: NDArray[np.unsignedinteger], records: int) -> PackedColumn:
+    """The map from index to record."""
+    bits = smallest_bits(records - 1)
+    return PackedColumn(classes_column(bits, len(classes)), pack(classes, bits))

@@ -1,0 +1,113 @@
+"""What can go wrong, in two layers: the caller's mistakes, and failures of files or builds.
+
+    EndtableError
+    ├── CallerError                 a user's mistake: commands exit with 2
+    │   ├── InvalidPositionError    text or index that is no position of the game
+    │   ├── InvalidParameterError   a game cannot have this parameter
+    │   ├── UnknownGameError        no game of that name
+    │   └── MissingTableError       no such table here; says which command builds it
+    └── FailureError                something broke: commands exit with 1
+        ├── TableFileError          a file that cannot be used
+        │   ├── NotATableError      not HDF5, or HDF5 of somebody else
+        │   ├── FormatVersionError  written by a newer (or much older) Endtable
+        │   └── CorruptTableError   damaged, or altered after it was written
+        ├── VerificationError       a record that the rules contradict
+        ├── BuildError              a build that cannot start or finish
+        └── GameError               a game whose functions break the contract
+
+Every message is one sentence that quotes the offending input and says what was expected. The same
+facts are attributes, for programs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+
+class EndtableError(Exception):
+    """Everything this package raises on purpose."""
+
+
+class CallerError(EndtableError):
+    """The caller asked for something that does not exist or makes no sense."""
+
+
+class InvalidPositionError(CallerError):
+    """Text or index that is not a position of the game."""
+
+    def __init__(self, position: str | int, expected: str) -> None:
+        super().__init__(f"{position!r} is not a position: expected {expected}")
+        self.position = position
+        self.expected = expected
+
+
+class InvalidParameterError(CallerError):
+    """A parameter the game cannot have."""
+
+    def __init__(self, parameter: str, value: object, expected: str) -> None:
+        super().__init__(f"{parameter} cannot be {value!r}: expected {expected}")
+        self.parameter = parameter
+        self.value = value
+        self.expected = expected
+
+
+class UnknownGameError(CallerError):
+    """No registered game has this name."""
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"{name!r} names no game: expected one of {', '.join(known)}")
+        self.name = name
+        self.known = tuple(known)
+
+
+class MissingTableError(CallerError):
+    """The table is not in any of the searched places."""
+
+    def __init__(self, name: str, searched: Sequence[Path], command: str | None) -> None:
+        places = ", ".join(f"'{place}'" for place in searched) or "an empty search path"
+        hint = f"build it with: {command}" if command else "'build-tables list' shows what there is"
+        super().__init__(f"no table {name!r} in {places}; {hint}")
+        self.name = name
+        self.searched = tuple(searched)
+        self.command = command
+
+
+class FailureError(EndtableError):
+    """Something broke that the caller could not know."""
+
+
+class TableFileError(FailureError):
+    """A file that cannot be used as a table."""
+
+    def __init__(self, path: Path, problem: str) -> None:
+        super().__init__(f"'{path}' {problem}")
+        self.path = path
+        self.problem = problem
+
+
+class NotATableError(TableFileError):
+    """Not an HDF5 file, or one that is not Endtable's."""
+
+
+class FormatVersionError(TableFileError):
+    """A format version this package does not read."""
+
+
+class CorruptTableError(TableFileError):
+    """Damaged, or altered after it was written."""
+
+
+class VerificationError(FailureError):
+    """A stored record contradicts the rules of its game."""
+
+
+class BuildError(FailureError):
+    """A build that cannot start or finish."""
+
+
+class GameError(FailureError):
+    """A game whose functions break the contract in `lookup.games.base`."""

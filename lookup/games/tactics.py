@@ -1,0 +1,133 @@
+"""Tactics (TacTix, Bulo): fill a run of cells in a row or column; whoever fills the last one loses."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import ClassVar, Self
+
+from lookup.errors import InvalidParameterError, InvalidPositionError
+from lookup.games.mask_game import MaskGame
+
+MAX_CELLS = 30
+_TO_BITS = str.maketrans(".X", "01")
+_TO_TEXT = str.maketrans("01", ".X")
+_NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
+
+
+@dataclass(frozen=True)
+class Tactics(MaskGame):
+    """Fill runs of cells in a row or column; whoever fills the last cell loses (TacTix, Bulo)."""
+
+    rows: int = field(metadata={"help": "Rows of the board."})
+    cols: int = field(metadata={"help": "Columns of the board."})
+    max_run: int = field(
+        default=0, metadata={"help": "Most cells a move may fill; 0 for the longer side."}
+    )
+    normal: bool = field(default=False, metadata={"help": "Whoever fills the last cell wins."})
+
+    name: ClassVar[str] = "tactics"
+    notation: ClassVar[str] = (
+        "Rows from the top joined by '/', '.' for an empty cell, 'X' for a filled one: "
+        "'XXXX/..X./..X./....'. A move is its first and last cell, columns a, b, ... from the left, "
+        "rows 1, 2, ... from the top: 'b2' or 'b2-b4'."
+    )
+    indexing: ClassVar[str] = "Bit r*cols + c is set when the cell in row r, column c is filled."
+
+    def __post_init__(self) -> None:
+        for side, value in (("rows", self.rows), ("cols", self.cols)):
+            if value < 1:
+                raise InvalidParameterError(side, value, f"1 to {MAX_CELLS}")
+        if self.cells > MAX_CELLS:
+            board = f"{self.rows}x{self.cols}"
+            raise InvalidParameterError("board", board, f"1 to {MAX_CELLS} cells, not {self.cells}")
+        longest = max(self.rows, self.cols)
+        if not 0 <= self.max_run <= longest:
+            raise InvalidParameterError("max_run", self.max_run, f"1 to {longest}")
+        object.__setattr__(self, "max_run", self.max_run or longest)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells."""
+        return self.rows * self.cols
+
+    @property
+    def misere(self) -> bool:
+        """The usual rule: whoever fills the last cell loses."""
+        return not self.normal
+
+    @cached_property
+    def masks(self) -> tuple[int, ...]:
+        """Every run of 1 to `max_run` cells: by first cell, along the row and then the column."""
+        masks: dict[int, None] = {}
+        for row in range(self.rows):
+            for col in range(self.cols):
+                for step, room in ((1, self.cols - col), (self.cols, self.rows - row)):
+                    mask = 0
+                    for length in range(min(self.max_run, room)):
+                        mask |= 1 << (row * self.cols + col + length * step)
+                        masks[mask] = None
+        return tuple(masks)
+
+    @property
+    def rules(self) -> str:
+        """The rules with this table's parameters."""
+        end = "wins" if self.normal else "loses"
+        return (
+            f"{self.rows} x {self.cols} cells, all empty at the start. A move fills 1 to "
+            f"{self.max_run} adjacent empty cells of one row or one column. Whoever fills the last "
+            f"cell {end}."
+        )
+
+    def parse(self, text: str) -> int:
+        """Text to index."""
+        rows = text.split("/")
+        if len(rows) != self.rows or any(len(row) != self.cols for row in rows):
+            expected = f"{self.rows} rows of {self.cols} cells joined by '/'"
+            raise InvalidPositionError(text, expected)
+        cells = "".join(rows)
+        if cells.count(".") + cells.count("X") != len(cells):
+            raise InvalidPositionError(text, "only '.' and 'X' for cells")
+        return int(cells[::-1].translate(_TO_BITS), 2)
+
+    def format(self, index: int) -> str:
+        """Index to text."""
+        cells = format(index, f"0{self.cells}b")[::-1].translate(_TO_TEXT)
+        return "/".join(cells[at : at + self.cols] for at in range(0, self.cells, self.cols))
+
+    def move_name(self, index: int, after: int) -> str:
+        """First and last cell of the run, or the one cell."""
+        mask = index ^ after
+        first = self._cell_name((mask & -mask).bit_length() - 1)
+        last = self._cell_name(mask.bit_length() - 1)
+        return first if first == last else f"{first}-{last}"
+
+    def _cell_name(self, cell: int) -> str:
+        row, col = divmod(cell, self.cols)
+        # Columns after z go on as aa, ab, ...: boards are as long as 30 cells.
+        letters = chr(97 + col) if col < 26 else "a" + chr(97 + col - 26)
+        return f"{letters}{row + 1}"
+
+    @property
+    def table_name(self) -> str:
+        """`tactics-4x4`, and what differs from the usual rules."""
+        run = "" if self.max_run == max(self.rows, self.cols) else f"-run{self.max_run}"
+        return f"tactics-{self.rows}x{self.cols}{run}{'-normal' if self.normal else ''}"
+
+    @classmethod
+    def from_table_name(cls, table_name: str) -> Self | None:
+        """The board that `table_name` names."""
+        if not (match := _NAME.fullmatch(table_name)):
+            return None
+        rows, cols, run, normal = match.groups()
+        game = cls(int(rows), int(cols), int(run or 0), normal is not None)
+        return game if game.table_name == table_name else None
+
+    @property
+    def build_command(self) -> str:
+        """The flags that differ from the default."""
+        command = f"build-tables tactics --rows {self.rows} --cols {self.cols}"
+        if self.max_run != max(self.rows, self.cols):
+            command += f" --max-run {self.max_run}"
+        return command + (" --normal" if self.normal else "")

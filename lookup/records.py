@@ -1,0 +1,207 @@
+"""The records of an open table as an indexable array: decoded whole, or chunk by chunk on demand.
+
+A record is one number: `remoteness << 2 | outcome code`. Both kinds of array answer `records[index]`
+with an int and `take(indices)` with an array; `Palette` turns a record into a `Value`.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from threading import Lock
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from lookup.blocks import dtype_of, unpack
+from lookup.format import CLASSES, OUTCOME, REMOTENESS
+from lookup.values import Outcome, Value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lookup.reader import TableFile
+
+DECODED_LIMIT = 256 * 1024 * 1024
+"""Tables whose records take more bytes than this are read chunk by chunk."""
+
+_WIN_OR_LOSS = (Outcome.LOSS, Outcome.WIN)
+_PALETTE_LIMIT = 1 << 16
+
+
+class Records(Protocol):
+    """An array of records that can be asked for one or for many."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """The record of one index."""
+
+    def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+        """The records of many indices, which must be in range."""
+
+
+class Palette(dict[int, Value | None]):
+    """Record to `Value`, made when first asked for and then shared; None for 'not a position'."""
+
+    def __init__(self, has_remoteness: bool) -> None:
+        super().__init__()
+        self._has_remoteness = has_remoteness
+
+    def __missing__(self, record: int) -> Value | None:
+        outcome = Outcome(record & 3)
+        value = None
+        if outcome in _WIN_OR_LOSS and self._has_remoteness:
+            value = Value(outcome, record >> 2)
+        elif outcome:
+            value = Value(outcome)
+        if len(self) < _PALETTE_LIMIT:
+            self[record] = value
+        return value
+
+
+def record_bytes(file: TableFile) -> int:
+    """How many bytes a decoded record takes."""
+    return np.dtype(_record_dtype(file)).itemsize
+
+
+def decoded_bytes(file: TableFile) -> int:
+    """How many bytes `DecodedRecords` of this file would take."""
+    return file.info.size * record_bytes(file)
+
+
+def open_records(file: TableFile, cache_bytes: int) -> Records:
+    """The records of a file, in the form that its size asks for."""
+    if decoded_bytes(file) <= DECODED_LIMIT:
+        return DecodedRecords(decode_records(file))
+    return ChunkedRecords(file, cache_bytes)
+
+
+def decode_records(file: TableFile) -> NDArray[np.unsignedinteger]:
+    """All records of a file, one for each index."""
+    records = _combine(
+        _outcome_codes(file, _whole(file, OUTCOME)),
+        _whole(file, REMOTENESS) if REMOTENESS in file.columns else None,
+        _record_dtype(file),
+    )
+    return records[_whole(file, CLASSES)] if CLASSES in file.columns else records
+
+
+class DecodedRecords:
+    """Records in memory: an index is one step."""
+
+    def __init__(self, records: NDArray[np.unsignedinteger]) -> None:
+        self.array = records
+        # bytes and memoryviews are indexed several times faster than numpy arrays.
+        self._items = records.tobytes() if records.itemsize == 1 else records.data
+
+    def __getitem__(self, index: int, /) -> int:
+        return self._items[index]
+
+    def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+        """One vectorised gather."""
+        return self.array[indices]
+
+
+class ChunkedRecords:
+    """Records on disk, behind a bounded cache of decoded chunks. Safe to share between threads."""
+
+    def __init__(self, file: TableFile, cache_bytes: int) -> None:
+        self._file = file
+        self._limit = cache_bytes
+        self._held = 0
+        self._lock = Lock()
+        self._cache: OrderedDict[tuple[str, int], NDArray[np.unsignedinteger]] = OrderedDict()
+        self._dtype = _record_dtype(file)
+
+    def __getitem__(self, index: int, /) -> int:
+        if CLASSES in self._file.columns:
+            index = self._item(CLASSES, index)
+        outcome = self._item(OUTCOME, index)
+        if self._file.columns[OUTCOME].column.bits == 1:
+            outcome = Outcome.WIN if outcome else Outcome.LOSS
+        remoteness = self._item(REMOTENESS, index) if REMOTENESS in self._file.columns else 0
+        return remoteness << 2 | outcome
+
+    def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+        """Grouped by chunk, so that each chunk is decoded once."""
+        if CLASSES in self._file.columns:
+            indices = self._items(CLASSES, indices).astype(np.int64)
+        remoteness = self._items(REMOTENESS, indices) if REMOTENESS in self._file.columns else None
+        return _combine(
+            _outcome_codes(self._file, self._items(OUTCOME, indices)), remoteness, self._dtype
+        )
+
+    def _item(self, name: str, index: int) -> int:
+        bits = self._file.columns[name].column.bits
+        number, at = divmod(index, self._chunk_items(name))
+        chunk = self._chunk(name, number)
+        if bits >= 8:
+            return int(chunk[at])
+        place = at * bits
+        return int(chunk[place >> 3]) >> (place & 7) & ((1 << bits) - 1)
+
+    def _items(self, name: str, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+        bits = self._file.columns[name].column.bits
+        share = self._chunk_items(name)
+        items = np.empty(len(indices), dtype_of(bits))
+        numbers = indices // share
+        order = np.argsort(numbers, kind="stable")
+        bounds = np.flatnonzero(np.diff(numbers[order])) + 1
+        for group in np.split(order, bounds):
+            if not len(group):
+                continue
+            number = int(numbers[group[0]])
+            items[group] = unpack(self._chunk(name, number), bits, share)[
+                indices[group] - number * share
+            ]
+        return items
+
+    def _chunk_items(self, name: str) -> int:
+        stored = self._file.columns[name]
+        return stored.chunk_bytes * 8 // stored.column.bits
+
+    def _chunk(self, name: str, number: int) -> NDArray[np.unsignedinteger]:
+        key = (name, number)
+        with self._lock:
+            if (chunk := self._cache.get(key)) is not None:
+                self._cache.move_to_end(key)
+                return chunk
+        # Decoded outside the lock: two threads may decode the same chunk, neither waits for the other.
+        dtype = dtype_of(self._file.columns[name].column.bits)
+        chunk = np.frombuffer(self._file.read_chunk(name, number), dtype)
+        with self._lock:
+            if key not in self._cache:
+                self._cache[key] = chunk
+                self._held += chunk.nbytes
+            while self._held > self._limit and len(self._cache) > 1:
+                self._held -= self._cache.popitem(last=False)[1].nbytes
+        return chunk
+
+
+def _whole(file: TableFile, name: str) -> NDArray[np.unsignedinteger]:
+    column = file.columns[name].column
+    return unpack(file.read_column(name), column.bits, column.items)
+
+
+def _record_dtype(file: TableFile) -> np.dtype[np.unsignedinteger]:
+    """The smallest type for the records that this table has."""
+    longest = max(file.info.longest_remoteness, 0)
+    return np.min_scalar_type(longest << 2 | 3)
+
+
+def _outcome_codes(file: TableFile, items: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
+    """Items of the outcome column as codes of `Outcome`."""
+    if file.columns[OUTCOME].column.bits == 1:
+        return items << np.uint8(1) | np.uint8(1)  # 0, 1 -> LOSS, WIN
+    return items
+
+
+def _combine(
+    outcome: NDArray[np.unsignedinteger],
+    remoteness: NDArray[np.unsignedinteger] | None,
+    dtype: np.dtype[np.unsignedinteger],
+) -> NDArray[np.unsignedinteger]:
+    if remoteness is None:
+        return outcome.astype(dtype, copy=False)
+    records = remoteness.astype(dtype)
+    records <<= dtype.type(2)
+    records |= outcome
+    return records

@@ -1,0 +1,117 @@
+"""Many tables: a search path, and tables by name."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeAlias
+
+from lookup.errors import CallerError, MissingTableError
+from lookup.games import find_game
+from lookup.table import CACHE_BYTES, Table, open_table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from types import TracebackType
+
+Place: TypeAlias = str | os.PathLike[str]
+SUFFIX = ".h5"
+PATH_VARIABLE = "ENDTABLE_PATH"
+_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+
+
+def packaged_tables() -> Path:
+    """The folder of the tables that ship with the package."""
+    installed = Path(__file__).parent / "tables"
+    return installed if installed.is_dir() else Path(__file__).parent.parent / "tables"
+
+
+def search_path(directories: Iterable[Place] = ()) -> list[Path]:
+    """The given folders, then those of $ENDTABLE_PATH, then the packaged one; each once."""
+    from_variable = filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep))
+    places = [*map(Path, directories), *map(Path, from_variable), packaged_tables()]
+    return list(dict.fromkeys(places))
+
+
+class Tablebase:
+    """Tables found by name on a search path, opened when first asked for and then kept open."""
+
+    def __init__(self, directories: Iterable[Place], cache_bytes: int) -> None:
+        self.directories = search_path(directories)
+        self._cache_bytes = cache_bytes
+        self._open: dict[str, Table] = {}
+
+    def __getitem__(self, name: str) -> Table:
+        """The table called `name`.
+
+        Raises:
+            MissingTableError: it is nowhere on the search path; says which command builds it.
+            TableFileError: its file cannot be used.
+        """
+        if name not in self._open:
+            self._open[name] = open_table(self._find(name), cache_bytes=self._cache_bytes)
+        return self._open[name]
+
+    def get(self, name: str) -> Table | None:
+        """The table called `name`, or None if there is none."""
+        try:
+            return self[name]
+        except MissingTableError:
+            return None
+
+    def __contains__(self, name: object) -> bool:
+        return name in set(self)
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all tables on the search path, in alphabetical order."""
+        files = (file for place in self.directories for file in place.glob(f"*{SUFFIX}"))
+        return iter(sorted({file.stem for file in files if _NAME.fullmatch(file.stem)}))
+
+    def close(self) -> None:
+        """Close every table."""
+        for table in self._open.values():
+            table.close()
+        self._open.clear()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _find(self, name: str) -> Path:
+        # A name is matched before it is joined to a folder: it can never lead out of one.
+        if _NAME.fullmatch(name):
+            for place in self.directories:
+                if (path := place / f"{name}{SUFFIX}").is_file():
+                    return path
+        raise MissingTableError(name, self.directories, _command(name))
+
+
+def _command(name: str) -> str | None:
+    """The command that builds a table, if there is one of that name."""
+    try:
+        return find_game(name).build_command
+    except CallerError:
+        return None
+
+
+def open_tablebase(*directories: Place | Iterable[Place], cache_bytes: int = CACHE_BYTES) -> Tablebase:
+    """All tables in the given folders, then in those of $ENDTABLE_PATH, then the packaged ones.
+
+    Folders are given one by one or in lists.
+
+    >>> with open_tablebase() as tables:
+    ...     print(tables["tactics-4x4"].probe("XXXX/..X./..X./...."))
+    win in 8
+    """
+    places: list[Place] = []
+    for given in directories:
+        places.extend([given] if isinstance(given, str | os.PathLike) else given)
+    return Tablebase(places, cache_bytes)
