@@ -127,10 +127,10 @@ def list_tables(out: OutOption = TABLES, as_json: JsonFlag = False) -> None:
 
 def _usage(game: type[Game]) -> str:
     """The command of a game with the options it takes."""
-    words = ["build-tables", game.name]
+    words, types = ["build-tables", game.name], game.parameter_types()
     for field in dataclasses.fields(game):
         flag = f"--{field.name.replace('_', '-')}"
-        word = flag if field.type == "bool" else f"{flag} N"
+        word = flag if types[field.name] is bool else f"{flag} N"
         required = field.default is dataclasses.MISSING
         words.append(word if required else f"[{word}]")
     return " ".join(words)
@@ -191,7 +191,7 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
     parameters = []
     for field in dataclasses.fields(game):
         flag, about = f"--{field.name.replace('_', '-')}", field.metadata.get("help")
-        if field.type == "bool":
+        if game.parameter_types()[field.name] is bool:
             annotation: Any = Annotated[bool, typer.Option(flag, help=about)]
         else:
             annotation = Annotated[int, typer.Option(flag, help=about, parser=_number, metavar="N")]

@@ -80,7 +80,7 @@ class Kernel:
 
     def __call__(self, engine: Engine) -> Callable[..., Any]:
         """The kernel for an engine."""
-        return _CompiledKernel(self.function) if engine == Engine.NUMBA else self.function
+        return _compiled_kernel(self.function) if engine == Engine.NUMBA else self.function
 
 
 def rule(function: Callable[..., int], engine: Engine) -> Callable[..., int]:
@@ -88,26 +88,20 @@ def rule(function: Callable[..., int], engine: Engine) -> Callable[..., int]:
     return _compiled_rule(function) if engine == Engine.NUMBA else function
 
 
-class _CompiledKernel:
-    """Compiles for the types of the first call's arguments, with rules as first-class functions."""
+def _compiled_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel that is compiled for the types of its arguments, with rules as first-class functions."""
+    import numba  # optional, and slow to import
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._dispatcher = _dispatcher(function, None)
-
-    def __call__(self, *arguments: Any) -> Any:
-        import numba  # optional, and slow to import
-
+    def call(*arguments: Any) -> Any:
         types = tuple(
             numba.types.FunctionType(argument.nopython_signatures[0])
             if isinstance(argument, numba.core.dispatcher.Dispatcher)
             else numba.typeof(argument)
             for argument in arguments
         )
-        self._dispatcher.disable_compile(False)
-        self._dispatcher.compile(types)
-        # Otherwise numba would compile once more for the rules' own types, and not cache that.
-        self._dispatcher.disable_compile()
-        return self._dispatcher(*arguments)
+        return _dispatcher(function, types)(*arguments)
+
+    return call
 
 
 @cache

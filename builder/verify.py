@@ -61,9 +61,9 @@ def verify_file(
         engine = choose_engine(engine, file.info.size)
         if CLASSES in file.columns:
             _check_classes(file, engine)
-        _check_totals(file, records)
         ranges = [(0, file.info.size)] if sample is None else list(sample)
         _check_records(file, records, engine, ranges, report)
+        _check_totals(file, records)
     finally:
         file.close()
     return file

@@ -58,7 +58,12 @@ def atomic_file(path: Path) -> Iterator[Path]:
 def write_table(
     path: Path, info: TableInfo, columns: Sequence[PackedColumn], report: Report = silent
 ) -> str:
-    """Write a table to `path` as it is, not atomically; returns its digest."""
+    """Write a table to `path` as it is, not atomically; returns its digest.
+
+    The bytes depend on the content and on the version of zstd alone, with one exception: in a process
+    that has registered a Zstandard plugin with HDF5 (as `hdf5plugin` does when imported), HDF5 stores
+    the plugin's name beside the filter's number. The digest is the same in any case.
+    """
     import h5py  # as everywhere: only when a file is opened
 
     total = sum(packed.column.nbytes for packed in columns)

@@ -5,8 +5,8 @@
 ...     table = tables["tactics-4x4"]
 ...     print(table.probe("XXXX/..X./..X./...."))
 ...     print(table.best("XXXX/..X./..X./....").text)
-win in 5
-d3
+win in 8
+b3-b4
 """
 
 from lookup.errors import (

@@ -48,7 +48,7 @@ def overview(
 @app.command(epilog="Example: lookup probe tactics-4x4 'XXXX/..X./..X./....'")
 def probe(
     table: TableArgument,
-    position: Annotated[str, typer.Argument(help="The position as text.")],
+    position: Annotated[str, typer.Argument(metavar="POSITION", help="The position as text.")],
     tables: TablesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -57,9 +57,8 @@ def probe(
         if as_json:
             print_json(probe_fields(opened, position))
             return
-        typer.echo(f"{opened.name}  {position}")
-        typer.echo(f"to move: {opened.probe(position)}")
-        moves = opened.moves(position)
+        value, moves = opened.probe(position), opened.moves(position)
+        typer.echo(f"{opened.name}  {position}\nto move: {value}")
         width = max((len(move.text) for move in moves), default=0)
         for move in moves:
             typer.echo(f"  {move.text:<{width}}  {move.value!s:<10}  {move.position}")
@@ -69,7 +68,8 @@ def probe(
 def line(
     table: TableArgument,
     position: Annotated[
-        str | None, typer.Argument(help="The position as text; default: the start.")
+        str | None,
+        typer.Argument(metavar="POSITION", help="The position as text; default: the start."),
     ] = None,
     tables: TablesOption = None,
     as_json: JsonFlag = False,
@@ -80,9 +80,8 @@ def line(
         if as_json:
             print_json(line_fields(opened, text))
             return
-        typer.echo(f"{opened.name}  {text}")
-        typer.echo(f"to move: {opened.probe(text)}")
-        played = opened.line(text)
+        value, played = opened.probe(text), opened.line(text)
+        typer.echo(f"{opened.name}  {text}\nto move: {value}")
         width = max((len(move.text) for move in played), default=0)
         for number, move in enumerate(played, 1):
             typer.echo(f"{number:>4}. {move.text:<{width}}  {move.position}")

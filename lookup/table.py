@@ -11,7 +11,7 @@ import numpy as np
 from lookup.errors import InvalidPositionError
 from lookup.format import REMOTENESS
 from lookup.reader import TableFile
-from lookup.records import Palette, open_records
+from lookup.records import DecodedRecords, Palette, open_records
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -43,14 +43,20 @@ class Move:
 class Table:
     """The solved game in one file. Open it with `open_table` or through a `Tablebase`.
 
-    Small tables are decoded when opened; larger ones keep their file open and read chunks through a
-    cache of at most `cache_bytes`. Safe to share between threads.
+    Small tables are decoded when opened, and their file is closed again; larger ones keep it open and
+    read chunks through a cache of at most `cache_bytes`. Safe to share between threads.
     """
 
     def __init__(self, path: Path, *, cache_bytes: int = CACHE_BYTES) -> None:
         self._file = TableFile(path)
+        try:
+            self._records = open_records(self._file, cache_bytes)
+        except BaseException:
+            self._file.close()
+            raise
+        if isinstance(self._records, DecodedRecords):
+            self._file.close()
         self._size = self._file.info.size
-        self._records = open_records(self._file, cache_bytes)
         self._palette = Palette(REMOTENESS in self._file.columns)
 
     @property

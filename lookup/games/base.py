@@ -190,14 +190,23 @@ class Game(ABC):
         Raises:
             InvalidParameterError: a name or a type that this game does not have, or a bad value.
         """
-        known = {field.name: field.type for field in dataclasses.fields(cls)}
+        known = cls.parameter_types()
         if set(parameters) != set(known):
             expected = f"exactly {', '.join(known) or 'none'}"
             raise InvalidParameterError("parameters", sorted(parameters), expected)
         for key, value in parameters.items():
-            if type(value).__name__ != known[key]:
-                raise InvalidParameterError(key, value, f"a value of type {known[key]}")
+            if type(value) is not known[key]:
+                raise InvalidParameterError(key, value, f"a value of type {known[key].__name__}")
         return cls(**parameters)
+
+    @classmethod
+    def parameter_types(cls) -> dict[str, type[int]]:
+        """The type of each parameter: int or bool."""
+        # A field's type is a class, or its name if the module postpones annotations.
+        return {
+            field.name: bool if field.type in (bool, "bool") else int
+            for field in dataclasses.fields(cls)
+        }
 
     def successors_of(self, index: int) -> list[int]:
         """The indices after each legal move, as a list."""

@@ -1,0 +1,154 @@
+"""Does a game keep the contract of `lookup.games.base`? Checks that explain the first failure in words.
+
+Each check takes a game and the indices to look at, and raises `GameError` with a sentence that names
+the index, its text and what is wrong. `sample_indices` gives all indices of a small game and a seeded
+sample of a large one.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from lookup.errors import GameError, InvalidPositionError
+from lookup.values import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from lookup.games.base import Game, Neighbours
+
+WHOLE = 1 << 16
+SAMPLE = 1024
+HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 1000, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
+
+
+def sample_indices(game: Game, seed: int = 0) -> Sequence[int]:
+    """All indices of a small game; of a large one, both ends and a random sample."""
+    if game.size <= WHOLE:
+        return range(game.size)
+    chosen = random.Random(seed).sample(range(game.size), SAMPLE)  # noqa: S311 - not a secret
+    return sorted({0, game.start, game.size - 1, *chosen})
+
+
+def check_shape(game: Game, indices: Sequence[int]) -> None:
+    """Sizes make sense, the start is a position, and parameters and names lead back to the game."""
+    if game.size < 1 or not 0 <= game.start < game.size or not game.is_position(game.start):
+        raise GameError(f"the start of {game.table_name}, index {game.start}, is not a position")
+    if type(game).from_parameters(dict(game.parameters)) != game:
+        raise GameError(f"the parameters of {game.table_name} do not lead back to it")
+    if type(game).from_table_name(game.table_name) != game:
+        raise GameError(f"the name {game.table_name!r} does not lead back to its game")
+    if not any(game.is_position(index) for index in indices):
+        raise GameError(f"{game.table_name} has no positions")
+
+
+def check_texts(game: Game, indices: Sequence[int]) -> None:
+    """`parse` undoes `format`, and is strict."""
+    for index in _positions(game, indices):
+        text = game.format(index)
+        if (back := game.parse(text)) != index:
+            raise GameError(f"index {index} formats as {text!r}, which parses as index {back}")
+    text = game.format(game.start)
+    for bad in (*HOSTILE_TEXTS, f" {text}", f"{text} ", f"{text}\n", f"{text}\0"):
+        try:
+            index = game.parse(bad)
+        except InvalidPositionError:
+            continue
+        raise GameError(f"{bad!r} is not the text of a position, yet it parses as index {index}")
+
+
+def check_successors(game: Game, indices: Sequence[int]) -> None:
+    """Successors are distinct positions within bounds, and there are none once the game is over."""
+    for index in _positions(game, indices):
+        after = _neighbours(game, game.successors, index, game.max_moves)
+        end = game.terminal(index)
+        if end not in (0, *Outcome):
+            raise GameError(f"terminal says {end} for {_name(game, index)}: expected 0 to 3")
+        if end and after:
+            raise GameError(f"{_name(game, index)} is over, yet has {len(after)} moves")
+        if not end and not after:
+            raise GameError(f"{_name(game, index)} has no moves, yet terminal says it goes on")
+
+
+def check_moves(game: Game, indices: Sequence[int]) -> None:
+    """The moves of a text are the successors of its index, each with a name of its own."""
+    for index in _positions(game, indices):
+        steps = game.moves(game.format(index))
+        if sorted(step.index for step in steps) != sorted(game.successors_of(index)):
+            raise GameError(f"the moves of {_name(game, index)} are not its successors")
+        for step in steps:
+            if game.parse(step.position) != step.index:
+                raise GameError(f"move {step.text!r} of {_name(game, index)} shows another position")
+        if len({step.text for step in steps}) != len(steps):
+            raise GameError(f"two moves of {_name(game, index)} have the same name")
+
+
+def check_predecessors(game: Game, indices: Sequence[int]) -> None:
+    """Predecessors mirror successors: seen from both ends of every move at the given indices."""
+    if game.predecessors is None:
+        return
+    for index in _positions(game, indices):
+        for after in _neighbours(game, game.successors, index, game.max_moves):
+            before = _neighbours(game, game.predecessors, after, game.max_predecessors)
+            if index not in before:
+                raise GameError(
+                    f"{_name(game, index)} moves to {_name(game, after)}, which lacks it as predecessor"
+                )
+        for before_index in _neighbours(game, game.predecessors, index, game.max_predecessors):
+            if index not in _neighbours(game, game.successors, before_index, game.max_moves):
+                raise GameError(
+                    f"{_name(game, index)} has predecessor {_name(game, before_index)}, "
+                    "which does not move to it"
+                )
+
+
+def check_symmetries(game: Game, indices: Sequence[int]) -> None:
+    """Symmetries are one to one, keep positions and ends, and map moves to moves."""
+    for index in _positions(game, indices):
+        if game.transform(index, 0) != index:
+            raise GameError(f"symmetry 0 must be the identity, but moves {_name(game, index)}")
+        for k in range(1, game.symmetries):
+            image = game.transform(index, k)
+            if not (0 <= image < game.size and game.is_position(image)):
+                raise GameError(f"symmetry {k} maps {_name(game, index)} to {image}, not a position")
+            if index not in {game.transform(image, back) for back in range(game.symmetries)}:
+                raise GameError(f"no symmetry undoes symmetry {k} on {_name(game, index)}")
+            if game.terminal(image) != game.terminal(index):
+                raise GameError(f"symmetry {k} changes the end of {_name(game, index)}")
+            mapped = {game.transform(after, k) for after in game.successors_of(index)}
+            if mapped != set(game.successors_of(image)):
+                raise GameError(f"symmetry {k} maps moves of {_name(game, index)} to illegal ones")
+
+
+CHECKS: tuple[Callable[[Game, Sequence[int]], None], ...] = (
+    check_shape,
+    check_texts,
+    check_successors,
+    check_moves,
+    check_predecessors,
+    check_symmetries,
+)
+
+
+def _positions(game: Game, indices: Sequence[int]) -> list[int]:
+    return [index for index in indices if game.is_position(index)]
+
+
+def _name(game: Game, index: int) -> str:
+    return f"index {index} ({game.format(index)!r})" if game.is_position(index) else f"index {index}"
+
+
+def _neighbours(game: Game, step: Neighbours, index: int, most: int) -> list[int]:
+    """What a step writes, after checking that it keeps to its bounds."""
+    out = [-1] * (most + game.max_moves + 64)  # room to catch one that writes too much
+    count = step(index, out)
+    found = out[:count]
+    if not 0 <= count <= most or any(extra != -1 for extra in out[max(count, 0) :]):
+        raise GameError(f"{_name(game, index)} lists {count} neighbours: expected at most {most}")
+    if len(set(found)) != count:
+        raise GameError(f"{_name(game, index)} lists a neighbour twice")
+    for other in found:
+        if not (0 <= other < game.size and game.is_position(other)):
+            raise GameError(f"{_name(game, index)} lists {other}, which is not a position")
+    return found

@@ -1,0 +1,290 @@
+"""What `bench.py` measures with: a loopy game of any size, and solvers as one would first write them.
+
+The plain solvers share nothing with the product but the rules in words. `c_word_solver` is the word
+loop of `builder/solvers/mask.py` in C, as the ceiling of what a compiler makes of it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import shutil
+import subprocess
+from collections import deque
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from lookup.errors import InvalidPositionError
+from lookup.games.base import Game, IndexTest, Neighbours, SolverKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, MutableSequence, Sequence
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from builder.solvers.mask import Moves
+
+LOSS, DRAW, WIN = 1, 2, 3  # the codes of Outcome; compiled functions know only integers
+COPS, ROBBER = 0, 1
+
+
+# --- a loopy game with draws ----------------------------------------------------------------------
+
+
+def _neighbour(cell: int, way: int, side: int) -> int:
+    """The cell one step away in one of four ways; the board's edges meet."""
+    if way == 0:
+        return cell + side if cell + side < side * side else cell + side - side * side
+    if way == 1:
+        return cell - side if cell >= side else cell - side + side * side
+    if way == 2:
+        return cell + 1 if cell % side < side - 1 else cell + 1 - side
+    return cell - 1 if cell % side > 0 else cell - 1 + side
+
+
+def _steps(index: int, mover: int, turn: int, side: int, out: MutableSequence[int]) -> int:
+    """The indices after `mover` takes a step, with `turn` to play next."""
+    cells = side * side
+    robber, first, second = (
+        index // 2 // cells // cells,
+        index // 2 // cells % cells,
+        index // 2 % cells,
+    )
+    if mover == ROBBER:
+        for way in range(4):
+            to = _neighbour(robber, way, side)
+            out[way] = ((to * cells + first) * cells + second) * 2 + turn
+        return 4
+    for way in range(4):
+        to = _neighbour(first, way, side)
+        out[way] = ((robber * cells + to) * cells + second) * 2 + turn
+        to = _neighbour(second, way, side)
+        out[4 + way] = ((robber * cells + first) * cells + to) * 2 + turn
+    return 8
+
+
+def _end(index: int, side: int) -> int:
+    """0 while the chase goes on, else the `Outcome` code for the player to move."""
+    cells = side * side
+    robber, first, second = (
+        index // 2 // cells // cells,
+        index // 2 // cells % cells,
+        index // 2 % cells,
+    )
+    if robber in (first, second):
+        return LOSS if index % 2 == ROBBER else WIN
+    if robber == 0:
+        return WIN if index % 2 == ROBBER else LOSS
+    return 0
+
+
+@dataclass(frozen=True)
+class Pursuit(Game):
+    """Two cops chase a robber on a square board whose edges meet.
+
+    In turn one of the cops and the robber take one step. The cops win by a catch, the robber by
+    reaching the first cell free.
+    """
+
+    side: int
+    backwards: bool = True
+
+    name: ClassVar[str] = "pursuit"
+    solver: ClassVar[SolverKind] = "retrograde"
+
+    @property
+    def size(self) -> int:
+        """Robber, first cop, second cop and who is to move, the last one least significant."""
+        return 2 * self.side**6
+
+    @property
+    def start(self) -> int:
+        """The robber in the middle and both cops in the last cell; they move first."""
+        cells = self.side**2
+        return 2 * ((cells // 2 * cells + cells - 1) * cells + cells - 1) + COPS
+
+    @property
+    def max_moves(self) -> int:
+        """Two cops with four ways each."""
+        return 8
+
+    @cached_property
+    def successors(self) -> Neighbours:
+        """A step of whoever is to move, unless the chase is over."""
+        side = self.side
+
+        def successors(index: int, out: MutableSequence[int]) -> int:
+            if _end(index, side):
+                return 0
+            return _steps(index, index % 2, 1 - index % 2, side, out)
+
+        return successors
+
+    @cached_property
+    def predecessors(self) -> Neighbours | None:
+        """A step back of whoever has just moved, to where the chase was not over."""
+        if not self.backwards:
+            return None
+        side = self.side
+
+        def predecessors(index: int, out: MutableSequence[int]) -> int:
+            count = 0
+            for at in range(_steps(index, 1 - index % 2, 1 - index % 2, side, out)):
+                if _end(out[at], side) == 0:
+                    out[count] = out[at]
+                    count += 1
+            return count
+
+        return predecessors
+
+    @cached_property
+    def terminal(self) -> IndexTest:
+        """A catch or an escape, whoever's step it was."""
+        side = self.side
+
+        def terminal(index: int) -> int:
+            return _end(index, side)
+
+        return terminal
+
+    def parse(self, text: str) -> int:
+        """Text to index."""
+        if not (text.isascii() and text.isdigit() and int(text) < self.size):
+            raise InvalidPositionError(text, f"a number from 0 to {self.size - 1}")
+        return int(text)
+
+    def format(self, index: int) -> str:
+        """Index to text."""
+        return str(index)
+
+    def move_name(self, index: int, after: int) -> str:
+        """Both ends of the move."""
+        return f"{index}-{after}"
+
+
+# --- solvers as one would write them first --------------------------------------------------------
+
+Cell: TypeAlias = tuple[int, int]
+Chase: TypeAlias = tuple[Cell, Cell, Cell, int]
+
+
+def recursive_wins(masks: Sequence[int], size: int) -> dict[int, bool]:
+    """Every position of a misere mask game by memoised recursion."""
+    wins: dict[int, bool] = {}
+
+    def solve(filled: int) -> bool:
+        if filled not in wins:
+            after = [filled | mask for mask in masks if not filled & mask]
+            wins[filled] = not after or any(not solve(position) for position in after)
+        return wins[filled]
+
+    for filled in range(size):
+        solve(filled)
+    return wins
+
+
+def dict_pursuit(side: int) -> dict[Chase, tuple[int, int]]:
+    """Outcome and remoteness of every position of `Pursuit`, with dicts, tuples and a deque."""
+    cells: list[Cell] = [(row, col) for row in range(side) for col in range(side)]
+    ways = ((-1, 0), (1, 0), (0, -1), (0, 1))
+    near = {(r, c): [((r + down) % side, (c + right) % side) for down, right in ways] for r, c in cells}
+
+    def moves(position: Chase) -> Iterator[Chase]:
+        robber, first, second, turn = position
+        if turn == ROBBER:
+            yield from ((to, first, second, COPS) for to in near[robber])
+        else:
+            yield from ((robber, to, second, ROBBER) for to in near[first])
+            yield from ((robber, first, to, ROBBER) for to in near[second])
+
+    values: dict[Chase, tuple[int, int]] = {}
+    before: dict[Chase, list[Chase]] = {}
+    unrefuted: dict[Chase, int] = {}
+    for position in product(cells, cells, cells, (COPS, ROBBER)):
+        robber, first, second, turn = position
+        caught = robber in (first, second)
+        if caught or robber == (0, 0):
+            values[position] = (WIN if caught == (turn == COPS) else LOSS, 0)
+            continue
+        after = list(moves(position))
+        unrefuted[position] = len(after)
+        for target in after:
+            before.setdefault(target, []).append(position)
+    queue = deque(values)
+    while queue:
+        settled = queue.popleft()
+        outcome, remoteness = values[settled]
+        for position in before.get(settled, ()):
+            if position in values:
+                continue
+            unrefuted[position] -= 1
+            if outcome == LOSS or not unrefuted[position]:
+                values[position] = (WIN if outcome == LOSS else LOSS, remoteness + 1)
+                queue.append(position)
+    for position in unrefuted:
+        values.setdefault(position, (DRAW, 0))
+    return values
+
+
+def in_index_order(values: dict[Chase, tuple[int, int]]) -> NDArray[np.int64]:
+    """The outcomes and remotenesses of `dict_pursuit` as two rows, by the index of `Pursuit`."""
+    return np.array([values[position] for position in sorted(values)]).T
+
+
+# --- the ceiling ----------------------------------------------------------------------------------
+
+C_SOURCE = r"""
+#include <stdint.h>
+void solve_words(uint64_t *words, int64_t blocks, int64_t moves, const int64_t *high,
+                 const uint64_t *low, const uint64_t *keep, const uint64_t *reach,
+                 uint64_t movable, int misere)
+{
+    for (int64_t block = blocks - 1; block >= 0; block--) {
+        uint64_t won = 0, can_move = movable;
+        for (int64_t move = 0; move < moves; move++) {
+            if (block & high[move]) continue;
+            can_move |= keep[move];
+            won |= (~words[block | high[move]] >> low[move]) & keep[move];
+            if (won == UINT64_MAX) break;
+        }
+        if (misere) won |= ~can_move;
+        for (uint64_t open = ~won; open;) {
+            int top = 63 - __builtin_clzll(open);
+            won |= reach[top];
+            open &= ~(reach[top] | UINT64_C(1) << top);
+        }
+        words[block] = won;
+    }
+}
+"""
+
+
+def c_word_solver(moves: Moves, folder: Path) -> Callable[[], NDArray[np.uint64]] | None:
+    """The word loop compiled by the system's C compiler, or None if there is none."""
+    if not (compiler := shutil.which("cc")):
+        return None
+    source, library = folder / "words.c", folder / "words.so"
+    source.write_text(C_SOURCE)
+    flags = ["-O3", "-march=native", "-shared", "-fPIC"]
+    subprocess.run([compiler, *flags, "-o", str(library), str(source)], check=True)
+    solve = ctypes.CDLL(str(library)).solve_words
+    solve.restype = None
+    low, keep, reach = moves.low.astype(np.uint64), moves.keep, moves.reach
+
+    def address(array: NDArray[Any]) -> ctypes.c_void_p:
+        return ctypes.c_void_p(array.ctypes.data)
+
+    def run() -> NDArray[np.uint64]:
+        words = np.zeros(moves.blocks, np.uint64)
+        solve(
+            address(words), ctypes.c_int64(moves.blocks), ctypes.c_int64(len(low)),
+            address(moves.high), address(low), address(keep), address(reach),
+            ctypes.c_uint64(int(moves.movable)), ctypes.c_int(moves.misere),
+        )  # fmt: skip
+        return words
+
+    return run

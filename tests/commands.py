@@ -1,0 +1,42 @@
+"""Run the two commands as a user does, in a process of their own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Result(NamedTuple):
+    code: int
+    out: str
+    error: str
+
+
+MODULES = {"lookup": "lookup.cli", "build-tables": "builder.cli"}
+
+
+def run(*words: str | Path, cwd: Path = ROOT, **environment: str) -> Result:
+    """`run("lookup", "probe", ...)`: exit code, output and error output."""
+    command = [sys.executable, "-W", "error", "-m", MODULES[str(words[0])], *map(str, words[1:])]
+    # A terminal's width and colours must not change what tests compare.
+    plain = {"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, capture_output=True, text=True, cwd=cwd, env={**os.environ, **plain, **environment}
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def one_line(result: Result) -> str:
+    """The error line of a command that failed as it should: one line, no traceback, no output."""
+    lines = result.error.splitlines()
+    assert len(lines) == 1, result.error
+    assert lines[0].startswith("error: ")
+    assert "Traceback" not in result.error
+    return lines[0]

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import lookup
+from builder.build import build_table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+ROOT = Path(__file__).parent.parent
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def same_values(one: lookup.Values, other: lookup.Values) -> bool:
+    """Whether two batches hold the same numbers and store the same columns."""
+    pairs = zip(one, other, strict=True)
+    return all(a is b if a is None or b is None else bool((a == b).all()) for a, b in pairs)
+
+
+@pytest.fixture(autouse=True)
+def no_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ENDTABLE_PATH", raising=False)
+
+
+@pytest.fixture(scope="session")
+def tables() -> Iterator[lookup.Tablebase]:
+    """The tables in the repository."""
+    with lookup.open_tablebase(ROOT / "tables") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """A table's file by the table's name, built when first asked for."""
+    folder = tmp_path_factory.mktemp("tables")
+
+    def build(name: str) -> Path:
+        path = folder / f"{name}.h5"
+        if not path.exists():
+            build_table(lookup.find_game(name), folder)
+        return path
+
+    return build

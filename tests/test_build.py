@@ -1,0 +1,156 @@
+"""Building: atomic, repeatable, and refused before it starts if it cannot end well."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import lookup
+from builder import build, limits, writer
+from builder.build import build_table
+from builder.verify import verify_file
+from lookup.errors import BuildError, VerificationError
+from lookup.games.tactics import Tactics
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from builder.compile import Engine
+    from builder.solvers.solution import Solution
+
+
+def test_a_build_makes_one_file_and_nothing_else(tmp_path: Path) -> None:
+    built = build_table(Tactics(3, 3), tmp_path / "new" / "folder")
+    assert built.changed
+    assert [file.name for file in built.path.parent.iterdir()] == ["tactics-3x3.h5"]
+    with lookup.open_table(built.path) as table:
+        assert table.info == built.info
+        assert table.digest == built.digest
+
+
+def test_a_rebuild_leaves_the_same_table_untouched(tmp_path: Path) -> None:
+    first = build_table(Tactics(3, 3), tmp_path)
+    os.utime(first.path, (1, 1))
+    second = build_table(Tactics(3, 3), tmp_path)
+    assert not second.changed
+    assert second.digest == first.digest
+    assert first.path.stat().st_mtime == 1
+
+
+def test_a_rebuild_by_another_version_leaves_the_same_values_untouched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = build_table(Tactics(3, 3), tmp_path)
+    monkeypatch.setattr(build, "__version__", "99.0")
+    second = build_table(Tactics(3, 3), tmp_path)
+    assert (second.changed, second.digest) == (False, first.digest)
+
+
+@pytest.mark.parametrize(
+    "damage", [lambda b: b"junk", lambda b: b[:-1], lambda b: b[:3000] + b"\xff" + b[3001:]]
+)
+def test_a_damaged_file_is_replaced(tmp_path: Path, damage: Any) -> None:
+    path = build_table(Tactics(3, 3), tmp_path).path
+    whole = path.read_bytes()
+    path.write_bytes(damage(whole))
+    build_table(Tactics(3, 3), tmp_path)
+    with lookup.open_table(path) as table:
+        assert table.probe_index(0).outcome is lookup.Outcome.WIN
+
+
+def test_a_wrong_solution_never_gets_into_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old = build_table(Tactics(3, 3), tmp_path).path.read_bytes()
+    right = build.SOLVERS["mask"]
+
+    def wrong(game: Any, *arguments: Any) -> Solution:
+        return right.solve(Tactics(game.rows, game.cols, normal=True), *arguments)
+
+    monkeypatch.setitem(build.SOLVERS, "mask", build.Solver(wrong, right.memory_needed))
+    with pytest.raises(VerificationError):
+        build_table(Tactics(3, 3), tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["tactics-3x3.h5"]
+    assert (tmp_path / "tactics-3x3.h5").read_bytes() == old
+
+
+def test_what_does_not_fit_in_memory_is_refused_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "available_memory", lambda: 1 << 20)
+    with pytest.raises(BuildError, match=r"tactics-5x6 needs about \d\.\d GiB of memory, and 0.0 GiB"):
+        build_table(Tactics(5, 6), tmp_path / "never")
+    assert not (tmp_path / "never").exists()
+
+
+def test_available_memory_is_known_here() -> None:
+    available = limits.available_memory()
+    assert available is not None
+    assert 1 << 20 < available < 1 << 50
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    with pytest.raises(BuildError, match="cannot be written"):
+        build_table(Tactics(2, 2), tmp_path / "file" / "tables")
+    assert (tmp_path / "file").read_text() == "in the way"
+
+
+def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_kept(tmp_path: Path) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / f".tactics-2x2.h5.{dead.pid}.tmp").write_text("left by a killed build")
+    alive = tmp_path / ".tactics-2x2.h5.1.tmp"
+    alive.write_text("being written by process 1")
+    build_table(Tactics(2, 2), tmp_path)
+    assert {file.name for file in tmp_path.iterdir()} == {"tactics-2x2.h5", alive.name}
+
+
+def test_a_killed_build_leaves_the_old_file_whole(tmp_path: Path) -> None:
+    path = build_table(Tactics(4, 4), tmp_path).path
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1])  # so that the rebuild must write
+    broken = path.read_bytes()
+    code = "import sys, lookup.cli, builder.cli; builder.cli.app(sys.argv[1:], standalone_mode=False)"
+    for delay in (0.1, 0.3, 0.5, 0.7, 0.9):
+        child = subprocess.Popen(
+            [sys.executable, "-c", code, "tactics", "--rows", "4", "--cols", "4", "--out", tmp_path],
+            stdout=subprocess.DEVNULL,
+            cwd=ROOT,
+        )
+        time.sleep(delay)
+        child.send_signal(signal.SIGKILL)
+        child.wait()
+        assert path.read_bytes() in (broken, whole)
+    build_table(Tactics(4, 4), tmp_path)
+    assert path.read_bytes() == whole
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+
+
+def test_large_tables_are_verified_by_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "VERIFY_WHOLE", 100_000)
+    monkeypatch.setattr(build, "_SAMPLES", 20)
+    seen: list[Any] = []
+    real = verify_file
+
+    def spy(path: Path, engine: Engine | None, report: Any, sample: Any) -> Any:
+        seen.append(sample)
+        return real(path, engine, report, sample)
+
+    monkeypatch.setattr(build, "verify_file", spy)
+    build_table(Tactics(3, 6), tmp_path)
+    assert len(seen[0]) == 20
+    assert all(high - low == 1024 for low, high in seen[0])
+
+
+def test_atomic_file_without_a_file_changes_nothing(tmp_path: Path) -> None:
+    with writer.atomic_file(tmp_path / "x"):
+        pass
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,187 @@
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builder.catalogue import CATALOGUE
+from lookup import GAMES
+from tests.commands import one_line, run
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_a_game_is_built_where_told(tmp_path: Path) -> None:
+    result = run("build-tables", "tactics", "--rows", "2", "--cols", "3", "--out", tmp_path / "t")
+    assert result.code == 0
+    assert "tactics-2x3.h5: 64 positions" in result.out
+    assert "built in" in result.out
+    again = run("build-tables", "tactics", "--rows", "2", "--cols", "3", "--out", tmp_path / "t")
+    assert "unchanged in" in again.out
+
+
+def test_all_options_reach_the_game(tmp_path: Path) -> None:
+    words = ["--rows", "3", "--cols", "2", "--max-run", "2", "--normal", "--engine", "numba", "--json"]
+    result = run("build-tables", "tactics", *words, "--out", tmp_path)
+    (answer,) = json.loads(result.out)
+    assert answer["table"] == "tactics-3x2-run2-normal"
+    assert answer["parameters"] == {"cols": 2, "max_run": 2, "normal": True, "rows": 3}
+    assert answer["counts"]["win"] + answer["counts"]["loss"] == answer["positions"] == 64
+    assert run("build-tables", "rota", "--diameters", "--out", tmp_path).code == 0
+    assert (tmp_path / "rota-diameters.h5").is_file()
+
+
+def test_tables_go_to_the_tables_folder_by_default(tmp_path: Path) -> None:
+    run("build-tables", "tactics", "--rows", "1", "--cols", "1", cwd=tmp_path)
+    assert (tmp_path / "tables/tactics-1x1.h5").is_file()
+
+
+def test_the_default_set(tmp_path: Path) -> None:
+    result = run("build-tables", "--out", tmp_path)
+    assert result.code == 0
+    assert len(result.out.splitlines()) == len(CATALOGUE)
+    names = {f"{game.table_name}.h5" for game in CATALOGUE}
+    assert {file.name for file in tmp_path.iterdir()} == names | {"SHA256SUMS"}
+    subprocess.run(["sha256sum", "--quiet", "--check", "SHA256SUMS"], cwd=tmp_path, check=True)
+
+
+def test_list_names_the_default_set_and_every_game() -> None:
+    text = run("build-tables", "list").out
+    for game in CATALOGUE:
+        assert game.table_name in text
+        assert game.build_command in text
+    for name in GAMES:
+        assert f"build-tables {name}" in text
+    answer = json.loads(run("build-tables", "list", "--json").out)
+    assert [table["table"] for table in answer["default"]] == [game.table_name for game in CATALOGUE]
+    assert all(table["built"] for table in answer["default"])
+
+
+def test_the_command_of_every_default_table_is_understood(tmp_path: Path) -> None:
+    for game in CATALOGUE:
+        if game.size < 100_000:
+            run(*game.build_command.split(), "--out", tmp_path)
+            assert (tmp_path / f"{game.table_name}.h5").is_file()
+
+
+def test_verify_one_and_many() -> None:
+    result = run("build-tables", "verify", "tables/rota.h5", "tables/tactics-3x3.h5")
+    assert result.code == 0
+    assert result.out.splitlines() == [
+        "tables/rota.h5: 3,790 positions follow from the rules",
+        "tables/tactics-3x3.h5: 512 positions follow from the rules",
+    ]
+
+
+def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.h5"
+    bad.write_bytes((ROOT / "tables/rota.h5").read_bytes()[:-1])
+    result = run("build-tables", "verify", bad, "tables/tactics-3x3.h5")
+    assert result.code == 1
+    assert "is damaged" in one_line(result)
+    assert "512 positions follow" in result.out
+    result = run("build-tables", "verify", bad, "tables/tactics-3x3.h5", "--json")
+    assert [one["ok"] for one in json.loads(result.out)] == [False, True]
+    result = run("build-tables", "verify", bad)
+    assert (result.code, result.out) == (1, "")
+    one_line(result)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["tactics", "--rows", "0", "--cols", "4"], "rows cannot be 0: expected 1 to 30"),
+        (
+            ["tactics", "--rows", "9", "--cols", "9"],
+            "board cannot be '9x9': expected 1 to 30 cells, not 81",
+        ),
+        (
+            ["tactics", "--rows", "4", "--cols", "4", "--max-run", "9"],
+            "max_run cannot be 9: expected 1 to 4",
+        ),
+        (["tactics", "--rows", "four", "--cols", "4"], "'four' is not a whole number"),
+        (["tactics", "--rows", "4"], "Missing option '--cols'"),
+        (
+            ["tactics", "--rows", "2", "--cols", "2", "--engine", "gpu"],
+            "'gpu' is not one of 'numba', 'python'",
+        ),
+        (["checkers"], "No such command 'checkers'"),
+        (["rota", "--sideways"], "No such option: --sideways"),
+        (["--out", "elsewhere", "rota"], "options stand after the command"),
+        (["verify"], "Missing argument"),
+        (["verify", "nothing.h5"], "no table 'nothing.h5' in '.'"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(words: list[str], expected: str, tmp_path: Path) -> None:
+    result = run("build-tables", *words, cwd=tmp_path)
+    assert result.code == 2
+    assert expected in one_line(result)
+    assert result.out == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "tables").write_text("a file in the way")
+    result = run("build-tables", "tactics", "--rows", "2", "--cols", "2", cwd=tmp_path)
+    assert result.code == 1
+    assert "cannot be written" in one_line(result)
+    assert (tmp_path / "tables").read_text() == "a file in the way"
+
+
+def test_a_fault_of_ours_is_one_line_too(tmp_path: Path) -> None:
+    code = (
+        "import builder.cli\n"
+        "def broken(*args, **kwargs): raise RuntimeError('something odd')\n"
+        "builder.cli.build_table = broken\n"
+        "import sys; sys.argv = ['build-tables', 'rota']\n"
+        "builder.cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "error: RuntimeError: something odd (a fault of ours; ENDTABLE_DEBUG=1 shows where)\n"
+    )
+
+
+def test_long_work_shows_a_bar_on_a_terminal(tmp_path: Path) -> None:
+    """On a pseudo-terminal, as a person would see it."""
+    code = (
+        "import builder.progress, builder.cli, sys\n"
+        "builder.progress.PATIENCE = 0.0\n"
+        "sys.argv = ['build-tables', 'tactics', '--rows', '4', '--cols', '4', '--out', sys.argv[1]]\n"
+        "builder.cli.main()"
+    )
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100"}
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path],
+        stderr=follower,
+        stdout=subprocess.DEVNULL,
+        cwd=ROOT,
+        env=environment,
+    ):
+        os.close(follower)
+        seen = b""
+        while True:
+            try:
+                part = os.read(leader, 4096)
+            except OSError:  # the other end is closed: the child has finished
+                break
+            if not part:
+                break
+            seen += part
+    os.close(leader)
+    assert b"tactics-4x4: verify" in seen
+    assert b"100%" in seen
+    assert b"left" in seen
+
+
+def test_no_bar_without_a_terminal(tmp_path: Path) -> None:
+    assert run("build-tables", "tactics", "--rows", "4", "--cols", "4", "--out", tmp_path).error == ""

@@ -1,0 +1,120 @@
+"""Compiling: the same functions, from the disk cache at the second start, never from a stale one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from builder import compile as compiling
+from builder.compile import Engine, Kernel, choose_engine, rule
+from lookup.errors import BuildError
+from lookup.games.rota import Rota
+from lookup.games.tactics import Tactics
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROGRAM = """
+import builder.compile as compiling
+from builder.compile import Engine, rule, Kernel
+import numpy as np, sys
+sys.path.insert(0, sys.argv[1])
+import rules
+
+@Kernel
+def total(step, size, out):
+    count = 0
+    for index in range(size):
+        count += step(index, out)
+    return count
+
+hits = []
+real = compiling._dispatcher.__wrapped__
+def spy(function, signature):
+    dispatcher = real(function, signature)
+    if signature is not None:
+        hits.append(sum(dispatcher.stats.cache_hits.values()))
+    return dispatcher
+compiling._dispatcher = compiling.cache(spy)
+print(total(Engine.NUMBA)(rule(rules.step, Engine.NUMBA), 10, np.zeros(4, np.int64)), hits)
+"""
+
+
+def run_program(folder: Path) -> str:
+    (folder / "program.py").write_text(PROGRAM)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(folder / "program.py"), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+    return done.stdout.strip()
+
+
+def test_the_second_start_does_not_compile_and_changed_rules_do(tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text("def half(index):\n    return index // 2\n")
+    (tmp_path / "rules.py").write_text(
+        "from helpers import half\n"
+        "def step(index, out):\n    out[0] = half(index)\n    return half(index)\n"
+    )
+    assert run_program(tmp_path) == "20 [0, 0]"
+    assert run_program(tmp_path) == "20 [1, 1]"
+    # A helper in another file: numba alone would not notice and answer 20 for ever.
+    (tmp_path / "helpers.py").write_text("def half(index):\n    return index // 2 + 1\n")
+    assert run_program(tmp_path) == "30 [0, 1]"
+
+
+@pytest.mark.parametrize("game", [Tactics(3, 3), Tactics(2, 4, 2, True), Rota(), Rota(True)], ids=str)
+def test_compiled_rules_are_the_interpreted_ones(game: Any) -> None:
+    step = max(1, game.size // 2000)
+    room = np.zeros(max(game.max_moves, game.max_predecessors), np.int64)
+    for index in range(0, game.size, step):
+        for name in ("terminal", "is_position"):
+            function = getattr(game, name)
+            assert rule(function, Engine.NUMBA)(index) == function(index)
+        if not game.is_position(index):
+            continue
+        for name in ("successors", "predecessors"):
+            out = [0] * len(room)
+            count = getattr(game, name)(index, out)
+            assert rule(getattr(game, name), Engine.NUMBA)(index, room) == count
+            assert room[:count].tolist() == out[:count]
+        for k in range(game.symmetries):
+            assert rule(game.transform, Engine.NUMBA)(index, k) == game.transform(index, k)
+
+
+def test_an_unwritable_cache_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").write_text("in the way")
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+
+    @Kernel
+    def double(number: int) -> int:
+        return number * 2
+
+    assert double(Engine.NUMBA)(21) == 42
+
+
+def test_small_games_are_not_worth_compiling(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert choose_engine(None, 1000) is Engine.PYTHON
+    assert choose_engine(None, 10_000_000) is Engine.NUMBA
+    assert choose_engine(Engine.NUMBA, 10) is Engine.NUMBA
+    monkeypatch.setattr(compiling, "has_numba", lambda: False)
+    assert choose_engine(None, 10_000_000) is Engine.PYTHON
+    with pytest.raises(BuildError, match=r"expected pip install 'endtable\[fast\]'"):
+        choose_engine(Engine.NUMBA, 10)
+
+
+def test_without_numba_a_table_is_built_and_nothing_tries_to_import_it(tmp_path: Path) -> None:
+    code = (
+        "import sys; sys.modules['numba'] = None\n"
+        "import importlib.util; real = importlib.util.find_spec\n"
+        "importlib.util.find_spec = lambda n, *a: None if n == 'numba' else real(n, *a)\n"
+        "from builder.build import build_table; import lookup; from pathlib import Path\n"
+        "for name in ('tactics-3x6', 'rota'):\n"
+        "    build_table(lookup.find_game(name), Path(sys.argv[1]))\n"
+    )
+    subprocess.run([sys.executable, "-c", code, tmp_path], check=True, cwd=ROOT)
+    assert {file.name for file in tmp_path.iterdir()} == {"tactics-3x6.h5", "rota.h5"}

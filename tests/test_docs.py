@@ -1,0 +1,102 @@
+"""What the documents show is what happens: their examples are run, their outputs compared."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import os
+import pkgutil
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import builder
+import lookup
+from tests.commands import MODULES, run
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+DOCUMENTS = ["README.md", "CONTRIBUTING.md"]
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language: str) -> list[tuple[str, int, str]]:
+    """Code blocks of a language: document, line, text."""
+    texts = {name: (ROOT / name).read_text("utf-8") for name in DOCUMENTS}
+    return [
+        (name, text[: match.start()].count("\n") + 1, match.group(2))
+        for name, text in texts.items()
+        for match in BLOCK.finditer(text)
+        if match.group(1) == language
+    ]
+
+
+def same(shown: str, printed: str) -> bool:
+    """Whether an output is as shown; a line of '...' stands for any lines; sizes and times vary."""
+    pattern = re.escape(shown.strip()).replace(re.escape("\n...\n"), r"\n(?:.*\n)*?")
+    pattern = re.sub(r"\d+\\\.\d\\ s\b", r"\\d+\\.\\d s", pattern)
+    pattern = re.sub(r"[\d,]+\\ bytes", r"[\\d,]+ bytes", pattern)
+    return re.fullmatch(pattern, printed.strip()) is not None
+
+
+@pytest.mark.parametrize(("name", "line", "text"), blocks("python"))
+def test_python_examples(
+    name: str, line: int, text: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    example = doctest.DocTestParser().get_doctest(text, {}, f"{name}:{line}", name, line)
+    if not example.examples:
+        (tmp_path / "example.py").write_text(text, "utf-8")
+        command = [sys.executable, "-W", "error", "example.py"]
+        subprocess.run(command, check=True, cwd=tmp_path, env={**os.environ, "PYTHONPATH": str(ROOT)})
+        return
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(example, out=report.append)
+    assert not report, "".join(report)
+
+
+@pytest.mark.parametrize(("name", "line", "text"), blocks("console"))
+def test_console_examples(name: str, line: int, text: str, tmp_path: Path) -> None:
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, shown = part.partition("\n")
+        words = shlex.split(command, comments=True)
+        if words[0] not in MODULES:
+            continue  # scripts/... are run by CI itself, from a fresh clone
+        result = run(*words, cwd=tmp_path, PYTHONIOENCODING="utf-8")
+        assert result.code == 0, result.error
+        if shown.strip():
+            assert same(shown, result.out), f"{name}:{line}: {command}\n{result.out}"
+
+
+def test_there_are_examples_to_run() -> None:
+    assert len(blocks("python")) >= 2
+    assert len(blocks("console")) >= 2
+
+
+def test_readme_names_every_script() -> None:
+    text = (ROOT / "README.md").read_text("utf-8")
+    for script in ("build-tables", "test", "check", "bench"):
+        assert f"scripts/{script}" in text
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        found.name
+        for package in (lookup, builder)
+        for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
+    ]
+    + ["lookup"],
+)
+def test_docstrings(module: str) -> None:
+    assert doctest.testmod(importlib.import_module(module)).failed == 0
+
+
+def test_changelog_knows_this_version() -> None:
+    assert f"## {lookup.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")

@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import h5py
+import numpy as np
+import pytest
+
+from tests.commands import one_line, run
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+POSITION = "XXXX/..X./..X./...."
+
+
+def test_probe_prints_value_and_moves() -> None:
+    result = run("lookup", "probe", "tactics-4x4", POSITION)
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert lines[:3] == [
+        f"tactics-4x4  {POSITION}",
+        "to move: win in 8",
+        "  b3-b4  win in 7    XXXX/..X./.XX./.X..",
+    ]
+    assert len(lines) == 2 + 27
+
+
+def test_probe_as_json_is_the_contract() -> None:
+    result = run("lookup", "probe", "rota", "x.o/.x./..o x", "--json")
+    answer = json.loads(result.out)
+    assert list(answer) == ["table", "position", "outcome", "remoteness", "grundy", "moves"]
+    assert (answer["table"], answer["position"]) == ("rota", "x.o/.x./..o x")
+    assert answer["outcome"] in ("win", "draw", "loss")
+    for move in answer["moves"]:
+        assert list(move) == ["move", "position", "outcome", "remoteness", "grundy"]
+    outcomes = [move["outcome"] for move in answer["moves"]]
+    assert outcomes == sorted(outcomes, key=["win", "draw", "loss"].index)
+
+
+def test_a_finished_game_has_no_moves() -> None:
+    answer = json.loads(run("lookup", "probe", "tactics-3x3", "XXX/XXX/XXX", "--json").out)
+    assert (answer["outcome"], answer["remoteness"], answer["moves"]) == ("win", 0, [])
+    assert (
+        run("lookup", "line", "tactics-3x3", "XXX/XXX/XXX").out.splitlines()[1] == "to move: win in 0"
+    )
+
+
+def test_line_from_the_start_and_from_a_position() -> None:
+    lines = run("lookup", "line", "tactics-4x4").out.splitlines()
+    assert lines[:2] == ["tactics-4x4  ..../..../..../....", "to move: loss in 15"]
+    assert len(lines) == 2 + 15
+    assert lines[-1].endswith("XXXX/XXXX/XXXX/XXXX")
+    answer = json.loads(run("lookup", "line", "tactics-4x4", POSITION, "--json").out)
+    assert len(answer["line"]) == answer["remoteness"] == 8
+
+
+def test_a_drawn_line_says_that_it_repeats() -> None:
+    assert (
+        run("lookup", "line", "rota").out.splitlines()[-1]
+        == "      and so on: this position was there before"
+    )
+
+
+def test_info_shows_parameters_counts_and_histogram() -> None:
+    text = run("lookup", "info", "tactics-4x4", PYTHONIOENCODING="utf-8").out
+    assert 'parameters: {"cols":4,"max_run":4,"normal":false,"rows":4}' in text
+    assert "positions:  65,536 of 65,536 indices" in text
+    assert "█" * 40 in text
+    plain = run("lookup", "info", "tactics-4x4", PYTHONIOENCODING="ascii").out
+    assert "#" * 40 in plain
+    answer = json.loads(run("lookup", "info", "rota", "--json").out)
+    assert answer["counts"] == {"win": 2208, "draw": 874, "loss": 708}
+    assert sum(answer["histogram"]["win"]) == 2208
+    assert answer["longest_remoteness"] == 6
+
+
+def test_a_table_by_path_by_folder_and_by_variable(
+    built: Callable[[str], Path], tmp_path: Path
+) -> None:
+    path = built("tactics-2x2")
+    assert run("lookup", "probe", path, "../..").code == 0
+    assert (
+        run("lookup", "probe", "tactics-2x2", "../..", "--tables", path.parent, cwd=tmp_path).code == 0
+    )
+    assert (
+        run(
+            "lookup", "probe", "tactics-2x2", "../..", cwd=tmp_path, ENDTABLE_PATH=str(path.parent)
+        ).code
+        == 0
+    )
+    (tmp_path / "tables").symlink_to(path.parent)
+    assert run("lookup", "probe", "tactics-2x2", "../..", cwd=tmp_path).code == 0
+
+
+def test_packaged_tables_are_found_from_anywhere(tmp_path: Path) -> None:
+    assert run("lookup", "probe", "tactics-4x4", POSITION, cwd=tmp_path).code == 0
+
+
+def test_version_and_help() -> None:
+    assert run("lookup", "--version").out.startswith("endtable ")
+    assert "probe" in run("lookup").out
+    for command in ("probe", "line", "info"):
+        result = run("lookup", command, "--help")
+        assert result.code == 0
+        assert f"Example: lookup {command}" in result.out
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["probe", "tactics-4x4", "nonsense"],
+            "'nonsense' is not a position: expected 4 rows of 4 cells joined by '/'",
+        ),
+        (["probe", "rota", "x.o/.x./..o o"], "expected the mover 'x' for 2 x and 2 o"),
+        (["probe", "tactics-5x4", "x"], "build it with: build-tables tactics --rows 5 --cols 4"),
+        (["probe", "chess", "x"], "no table 'chess' in"),
+        (["probe", "../secret", "x"], "no table 'secret' in '..'"),
+        (["probe", "tactics-4x4"], "Missing argument 'POSITION'"),
+        (["probe", "tactics-4x4", POSITION, "--tables"], "--tables"),
+        (["line", "tactics-4x4", "XXXX"], "'XXXX' is not a position"),
+        (["info", "no/such/file.h5"], "no table 'file.h5' in 'no/such'"),
+        (["info", "."], "no table '.' in"),
+        (["ask"], "No such command 'ask'"),
+        (["probe", "--frob"], "No such option: --frob"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(words: list[str], expected: str) -> None:
+    result = run("lookup", *words)
+    assert result.code == 2
+    assert expected in one_line(result)
+    assert result.out == ""
+
+
+def test_bad_files_are_one_line_and_exit_1(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.h5"
+    notes.write_text("not a table")
+    result = run("lookup", "info", notes)
+    assert (result.code, one_line(result)) == (
+        1,
+        f"error: '{notes}' is not a table: expected an HDF5 file",
+    )
+
+    cut = tmp_path / "cut.h5"
+    cut.write_bytes((ROOT / "tables/rota.h5").read_bytes()[:-100])
+    result = run("lookup", "probe", cut, ".../.../... x")
+    assert result.code == 1
+    assert "is damaged" in one_line(result)
+
+    newer = tmp_path / "newer.h5"
+    newer.write_bytes((ROOT / "tables/rota.h5").read_bytes())
+    with h5py.File(newer, "r+") as file:
+        file.attrs["format_version"] = np.int64(7)
+    result = run("lookup", "probe", newer, ".../.../... x")
+    assert result.code == 1
+    assert one_line(result).endswith("has format version 7; this Endtable reads version 1")

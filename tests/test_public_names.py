@@ -1,0 +1,71 @@
+"""What others import must stay, and importing it must stay light."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import lookup
+from tests.conftest import ROOT
+
+NAMES = """
+    BuildError CallerError CorruptTableError EndtableError FailureError FormatVersionError GAMES Game
+    GameError InvalidParameterError InvalidPositionError MaskGame MissingTableError Move NotATableError
+    Outcome Step Table TableFileError Tablebase UnknownGameError Value Values VerificationError
+    __version__ find_game open_table open_tablebase
+""".split()  # noqa: SIM905 - as a list it would fill a screen
+
+HEAVY = {
+    "builder",
+    "typer",
+    "click",
+    "rich",
+    "numba",
+    "h5py",
+    "starlette",
+    "uvicorn",
+    "fastapi",
+    "dask",
+}
+
+
+def loaded_after(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after running some code."""
+    report = f"{code}\nimport sys; print(*sorted({{name.split('.')[0] for name in sys.modules}}))"
+    done = subprocess.run(
+        [sys.executable, "-c", report], capture_output=True, text=True, cwd=ROOT, check=True
+    )
+    return set(done.stdout.split())
+
+
+def test_the_public_names() -> None:
+    assert sorted(lookup.__all__) == sorted(NAMES)
+    assert all(hasattr(lookup, name) for name in NAMES)
+
+
+def test_importing_lookup_loads_nothing_heavy() -> None:
+    assert loaded_after("import lookup") & HEAVY == set()
+
+
+def test_h5py_is_loaded_when_a_table_is_opened() -> None:
+    code = "import lookup; lookup.open_tablebase()['rota'].probe_index(0)"
+    assert loaded_after(code) & HEAVY == {"h5py"}
+
+
+def test_the_lookup_command_loads_nothing_of_the_builder() -> None:
+    assert "builder" not in loaded_after("import lookup.cli")
+
+
+def test_lookup_never_imports_builder() -> None:
+    for path in (ROOT / "lookup").rglob("*.py"):
+        text = path.read_text("utf-8")
+        assert not re.search(r"^\s*(import|from) builder", text, re.MULTILINE), path
+
+
+def test_every_error_is_drawn_in_the_hierarchy() -> None:
+    drawn = Path(lookup.errors.__file__).read_text("utf-8").split('"""')[1]
+    for name in NAMES:
+        if name.endswith("Error"):
+            assert name in drawn

@@ -1,0 +1,237 @@
+"""An open table: probes, batches, moves and lines; in memory and through the chunk cache."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import lookup
+from builder.compile import Engine
+from builder.solvers import mask
+from builder.writer import write_table
+from lookup import InvalidPositionError, MissingTableError, Outcome, Value, records
+from lookup.format import TableInfo
+from lookup.games.tactics import Tactics
+from tests.conftest import same_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+POSITION = "XXXX/..X./..X./...."
+
+
+def plies(value: Value) -> int:
+    assert value.remoteness is not None
+    return value.remoteness
+
+
+def test_the_contract(tables: lookup.Tablebase) -> None:
+    table = tables["tactics-4x4"]
+    value = table.probe(POSITION)
+    assert (value.outcome, value.remoteness, value.grundy) == (Outcome.WIN, 8, None)
+    moves = table.moves(POSITION)
+    assert [move.value.outcome for move in moves] == sorted(
+        (m.value.outcome for m in moves), reverse=True
+    )
+    assert table.best(POSITION) == moves[0]
+    index = table.game.parse(POSITION)
+    assert table.game.format(index) == POSITION
+    assert table.probe_index(index) == value
+    values = table.probe_many(np.array([index, table.game.start]))
+    assert values.outcome.tolist() == [Outcome.WIN, Outcome.LOSS]
+    assert values.remoteness is not None
+    assert values.remoteness.tolist() == [8, 15]
+    assert values.grundy is None
+
+
+def test_moves_follow_from_probes(tables: lookup.Tablebase) -> None:
+    for name in tables:
+        table = tables[name]
+        positions = [i for i in range(0, table.game.size, 101) if table.game.is_position(i)]
+        for index in positions[:200]:
+            text = table.game.format(index)
+            own, moves = table.probe(text), table.moves(text)
+            for move in moves:
+                assert move.value == -table.probe(move.position)
+            if moves and own.outcome is not Outcome.DRAW:
+                assert moves[0].value == Value(own.outcome, plies(own) - 1)
+            elif moves:
+                assert moves[0].value == own
+
+
+def test_best_first_means_fast_wins_and_slow_losses(tables: lookup.Tablebase) -> None:
+    table = tables["tactics-4x4"]
+    for index in range(0, table.game.size, 997):
+        moves = table.moves(table.game.format(index))
+        wins = [plies(move.value) for move in moves if move.value.outcome is Outcome.WIN]
+        losses = [plies(move.value) for move in moves if move.value.outcome is Outcome.LOSS]
+        assert wins == sorted(wins)
+        assert losses == sorted(losses, reverse=True)
+        assert [move.value.outcome for move in moves[: len(wins)]] == [Outcome.WIN] * len(wins)
+
+
+def test_a_line_is_as_long_as_the_remoteness(tables: lookup.Tablebase) -> None:
+    table = tables["tactics-4x4"]
+    assert len(table.line()) == table.probe_index(table.game.start).remoteness
+    assert len(table.line(POSITION)) == 8
+    assert table.line("XXXX/XXXX/XXXX/XXXX") == []
+    assert table.best("XXXX/XXXX/XXXX/XXXX") is None
+
+
+def test_a_drawn_line_ends_at_a_repeat(tables: lookup.Tablebase) -> None:
+    line = tables["rota"].line()
+    assert all(move.value.outcome is Outcome.DRAW for move in line)
+    seen = [tables["rota"].game.format(0), *(move.position for move in line)]
+    assert seen[-1] in seen[:-1]
+    assert len(set(seen[:-1])) == len(seen) - 1
+
+
+def test_probe_raises_where_get_returns_none(tables: lookup.Tablebase) -> None:
+    table = tables["tactics-4x4"]
+    assert table.get(POSITION) == table.probe(POSITION)
+    assert table.get("nonsense") is None
+    with pytest.raises(InvalidPositionError):
+        table.probe("nonsense")
+    assert tables.get("tactics-9x9") is None
+    assert tables.get("nonsense") is None
+    with pytest.raises(MissingTableError):
+        tables["nonsense"]
+
+
+@pytest.mark.parametrize("index", [-1, 65536, 1 << 80])
+def test_an_index_out_of_range(tables: lookup.Tablebase, index: int) -> None:
+    with pytest.raises(
+        InvalidPositionError, match=f"{index} is not a position: expected an index from 0 to 65535"
+    ):
+        tables["tactics-4x4"].probe_index(index)
+
+
+@pytest.mark.parametrize("index", [-1, 65536])
+def test_a_batch_with_an_index_out_of_range(tables: lookup.Tablebase, index: int) -> None:
+    with pytest.raises(InvalidPositionError, match=f"^{index} is not a position: expected an index"):
+        tables["tactics-4x4"].probe_many([0, index, 5])
+
+
+def test_a_hole_in_the_index(tables: lookup.Tablebase) -> None:
+    table = tables["rota"]
+    with pytest.raises(InvalidPositionError, match="this one is a hole"):
+        table.probe_index(1)  # one piece of the mover and none of the other
+    values = table.probe_many([1, 0])
+    assert values.outcome.tolist() == [Outcome.NOT_A_POSITION, Outcome.DRAW]
+
+
+@pytest.mark.parametrize(
+    "kind", [list, tuple, np.array, lambda x: np.array(x, np.uint8), lambda x: np.array(x, np.uint64)]
+)
+def test_batches_of_any_integer_type(tables: lookup.Tablebase, kind: Callable[..., Any]) -> None:
+    table = tables["tactics-3x3"]
+    wanted = [0, 5, 7, 255]
+    values = table.probe_many(kind(wanted))
+    assert values.remoteness is not None
+    assert [Value(Outcome(o), r) for o, r in zip(values.outcome, values.remoteness, strict=True)] == [
+        table.probe_index(index) for index in wanted
+    ]
+
+
+def test_batches_keep_their_shape(tables: lookup.Tablebase) -> None:
+    table = tables["tactics-3x3"]
+    assert table.probe_many(np.arange(12).reshape(3, 4)).outcome.shape == (3, 4)
+    assert table.probe_many([]).outcome.shape == (0,)
+    with pytest.raises(InvalidPositionError, match="indices of an integer type"):
+        table.probe_many([0.5])
+
+
+def test_the_histogram_adds_up(tables: lookup.Tablebase) -> None:
+    for name in tables:
+        table = tables[name]
+        counts = table.histogram()
+        assert sum(counts[Outcome.WIN]) == table.info.wins
+        assert sum(counts[Outcome.LOSS]) == table.info.losses
+        assert len(counts[Outcome.WIN]) == table.info.longest_remoteness + 1
+
+
+# --- large tables ---------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def chunked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", 0)
+
+
+@pytest.mark.usefixtures("chunked")
+@pytest.mark.parametrize("name", ["tactics-3x3", "tactics-4x5", "rota", "rota-diameters"])
+@pytest.mark.parametrize("cache_bytes", [0, 300_000, 1 << 30])
+def test_through_the_cache_the_answers_are_the_same(
+    name: str, cache_bytes: int, tables: lookup.Tablebase, built: Callable[[str], Path]
+) -> None:
+    whole = tables[name]
+    assert isinstance(whole._records, records.DecodedRecords)
+    with lookup.open_table(built(name), cache_bytes=cache_bytes) as table:
+        assert isinstance(table._records, records.ChunkedRecords)
+        indices = np.random.default_rng(0).permutation(table.game.size)[:50_000]
+        assert same_values(table.probe_many(indices), whole.probe_many(indices))
+        for index in indices[:300].tolist():
+            if table.game.is_position(index):
+                assert table.probe_index(index) == whole.probe_index(index)
+        assert table.probe_many([]).outcome.shape == (0,)
+        held = sum(chunk.nbytes for chunk in table._records._cache.values())
+        largest = max(chunk.nbytes for chunk in table._records._cache.values())
+        assert held == table._records._held <= max(cache_bytes, largest)
+
+
+def test_outcomes_without_remoteness(tmp_path: Path, tables: lookup.Tablebase) -> None:
+    game = Tactics(4, 4)
+    solution = mask.solve_outcome(game, Engine.PYTHON)
+    info = TableInfo.describe(game, "a test", solution.counts, solution.longest)
+    write_table(tmp_path / "tactics-4x4.h5", info, solution.columns)
+    with lookup.open_table(tmp_path / "tactics-4x4.h5") as table:
+        assert table.probe(POSITION) == Value(Outcome.WIN)
+        values = table.probe_many(np.arange(game.size))
+        assert values.remoteness is None
+        assert (values.outcome == tables["tactics-4x4"].probe_many(np.arange(game.size)).outcome).all()
+        assert table.histogram() == {Outcome.LOSS: [], Outcome.WIN: []}
+        line = table.line()
+        assert line[-1].position == "XXXX/XXXX/XXXX/XXXX"
+        assert len(line) % 2 == 1  # the first player loses: whoever fills the last cell does
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_threads_share_a_table(
+    limit: int, monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path], tables: lookup.Tablebase
+) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", limit)
+    expected = tables["tactics-4x5"].probe_many(np.arange(1 << 20)).outcome
+    wrong: list[int] = []
+    with lookup.open_table(built("tactics-4x5"), cache_bytes=300_000) as table:
+
+        def work(seed: int) -> None:
+            chance = np.random.default_rng(seed)
+            for _ in range(20):
+                indices = chance.integers(0, 1 << 20, 500)
+                wrong.extend(indices[table.probe_many(indices).outcome != expected[indices]])
+                index = int(indices[0])
+                if table.probe_index(index).outcome != expected[index]:
+                    wrong.append(index)
+
+        threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert wrong == []
+
+
+def test_an_open_table_keeps_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
+) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", 0)
+    path = tmp_path / "tactics-4x5.h5"
+    path.write_bytes(built("tactics-4x5").read_bytes())
+    with lookup.open_table(path) as table:
+        path.unlink()
+        path.write_bytes(b"something else")
+        assert table.probe_index(table.game.start) == Value(Outcome.WIN, 16)

@@ -1,0 +1,240 @@
+"""The file format: self-describing, the same bytes each time, readable by others, hard to fool."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+import pytest
+
+import lookup
+from builder.build import build_table
+from builder.compile import Engine
+from builder.solvers import mask
+from builder.writer import write_table
+from lookup.errors import CorruptTableError, FormatVersionError, NotATableError, TableFileError
+from lookup.format import TableInfo
+from lookup.games.tactics import Tactics
+from tests.conftest import ROOT, same_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+TABLE = "tactics-3x3"
+
+
+def test_a_person_with_only_the_file_finds_everything_in_it(built: Callable[[str], Path]) -> None:
+    with h5py.File(built("rota"), "r") as file:
+        said = dict(file.attrs.items())
+        assert said["format"] == b"endtable"
+        assert said["format_version"] == 1
+        assert said["name"] == b"rota"
+        assert json.loads(said["parameters"]) == {"diameters": False}
+        assert b"three in a row" in said["rules"].lower()
+        assert b"'x.o/.x./..o x'" in said["notation"]
+        assert b"ternary number" in said["indexing"]
+        assert said["builder"].startswith(b"endtable ")
+        assert said["positions"] == 3790 == said["losses"] + said["draws"] + said["wins"]
+        assert said["longest_remoteness"] == 6
+        assert b"0 not a position, 1 loss, 2 draw, 3 win" in file["outcome"].attrs["meaning"]
+        assert {name: file[name].attrs["bits"] for name in ("outcome", "remoteness", "classes")} == {
+            "outcome": 2, "remoteness": 4, "classes": 16
+        }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["tactics-3x3", "tactics-4x5", "rota"])
+def test_strangers_read_the_same_values_and_digest(
+    name: str, tmp_path: Path, built: Callable[[str], Path]
+) -> None:
+    out = tmp_path / "values.npz"
+    subprocess.run([sys.executable, ROOT / "tests/plain_reader.py", built(name), out], check=True)
+    with np.load(out) as theirs, lookup.open_table(built(name)) as table:
+        values = table.probe_many(np.arange(table.game.size))
+        assert (values.outcome == theirs["outcome"]).all()
+        assert (values.remoteness == theirs["remoteness"]).all()
+
+
+def test_the_same_bytes_each_time_and_from_each_engine(tmp_path: Path) -> None:
+    for game in (Tactics(3, 4), lookup.find_game("rota")):
+        files = set()
+        for number, engine in enumerate([Engine.PYTHON, Engine.NUMBA, Engine.PYTHON]):
+            path = build_table(game, tmp_path / str(number), engine=engine).path
+            files.add(path.read_bytes())
+        assert len(files) == 1
+
+
+def test_the_same_bytes_with_another_hash_seed(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    code = (
+        "import sys; from pathlib import Path\n"
+        "import lookup; from builder.build import build_table\n"
+        "build_table(lookup.find_game('tactics-3x3'), Path(sys.argv[1]))"
+    )
+    for seed in ("1", "2"):
+        subprocess.run(
+            [sys.executable, "-c", code, tmp_path / seed],
+            check=True,
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            cwd=ROOT,
+        )
+    files = {(tmp_path / seed / "tactics-3x3.h5").read_bytes() for seed in ("1", "2")}
+    assert files == {built("tactics-3x3").read_bytes()}
+
+
+# --- files that are not as they should be --------------------------------------------------------
+
+
+def test_not_hdf5(tmp_path: Path) -> None:
+    path = tmp_path / "notes.h5"
+    for content in (b"", b"hello", b"\x89HDF"):
+        path.write_bytes(content)
+        with pytest.raises(NotATableError, match=r"notes.h5' is not a table: expected an HDF5 file"):
+            lookup.open_table(path)
+
+
+def test_somebody_elses_hdf5(tmp_path: Path) -> None:
+    path = tmp_path / "other.h5"
+    with h5py.File(path, "w") as file:
+        file["temperature"] = [1.0, 2.0]
+        file.attrs["about"] = np.array([1.0, 2.0])
+    with pytest.raises(NotATableError, match="expected the attribute format = 'endtable'"):
+        lookup.open_table(path)
+
+
+def altered(source: Path, target: Path, change: Callable[[Any], None]) -> Path:
+    """A copy of a file with something changed through h5py."""
+    target.write_bytes(source.read_bytes())
+    with h5py.File(target, "r+") as file:
+        change(file)
+    return target
+
+
+def test_another_format_version(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    def change(file: Any) -> None:
+        file.attrs["format_version"] = np.int64(2)
+
+    path = altered(built(TABLE), tmp_path / "new.h5", change)
+    with pytest.raises(
+        FormatVersionError, match=r"has format version 2; this Endtable reads version 1"
+    ):
+        lookup.open_table(path)
+
+
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        "name",
+        "game",
+        "parameters",
+        "rules",
+        "size",
+        "positions",
+        "wins",
+        "longest_remoteness",
+        "builder",
+        "digest",
+    ],
+)
+def test_an_altered_attribute(attribute: str, tmp_path: Path, built: Callable[[str], Path]) -> None:
+    def change(file: Any) -> None:
+        value = file.attrs[attribute]
+        file.attrs[attribute] = value + 1 if isinstance(value, np.integer) else np.bytes_(value + b" ")
+
+    path = altered(built(TABLE), tmp_path / "altered.h5", change)
+    with pytest.raises(CorruptTableError):
+        lookup.open_table(path)
+
+
+@pytest.mark.parametrize("attribute", ["rules", "digest", "solver"])
+def test_a_missing_attribute(attribute: str, tmp_path: Path, built: Callable[[str], Path]) -> None:
+    path = altered(built(TABLE), tmp_path / "less.h5", lambda file: file.attrs.__delitem__(attribute))
+    with pytest.raises(CorruptTableError):
+        lookup.open_table(path)
+
+
+@pytest.mark.parametrize("column", ["outcome", "remoteness", "sha256"])
+def test_a_missing_column(column: str, tmp_path: Path, built: Callable[[str], Path]) -> None:
+    path = altered(built(TABLE), tmp_path / "less.h5", lambda file: file.__delitem__(column))
+    with pytest.raises(CorruptTableError):
+        lookup.open_table(path)
+
+
+def test_a_huge_claim_allocates_nothing(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    """A file that says it is larger than its game is refused before any array is made."""
+
+    def change(file: Any) -> None:
+        file.attrs["size"] = np.int64(1 << 50)
+        file["outcome"].attrs["items"] = np.int64(1 << 50)
+
+    path = altered(built(TABLE), tmp_path / "huge.h5", change)
+    with pytest.raises(CorruptTableError, match="is not its game"):
+        lookup.open_table(path)
+
+
+def test_chunks_that_changed_places(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    def change(file: Any) -> None:
+        dataset = file["remoteness"]
+        step = dataset.chunks[0]
+        first, second = (dataset.id.read_direct_chunk((at,))[1] for at in (0, step))
+        dataset.id.write_direct_chunk((0,), second)
+        dataset.id.write_direct_chunk((step,), first)
+
+    path = altered(built("tactics-4x5"), tmp_path / "swapped.h5", change)
+    with pytest.raises(
+        CorruptTableError, match="chunk 0 of remoteness is not the one its digest names"
+    ):
+        lookup.open_table(path)
+
+
+def test_every_truncation_is_noticed(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    whole = built(TABLE).read_bytes()
+    path = tmp_path / "cut.h5"
+    for length in [*range(16), *range(16, len(whole), 97), len(whole) - 1]:
+        path.write_bytes(whole[:length])
+        with pytest.raises(TableFileError):
+            lookup.open_table(path)
+
+
+@pytest.mark.parametrize("name", ["tactics-3x3", "rota"])
+def test_a_flipped_bit_never_changes_an_answer(
+    name: str, tmp_path: Path, built: Callable[[str], Path]
+) -> None:
+    """Either the file is refused, or the bit was in a gap and all values are right."""
+    whole = built(name).read_bytes()
+    with lookup.open_table(built(name)) as table:
+        right = table.probe_many(np.arange(table.game.size))
+    path = tmp_path / "flipped.h5"
+    refused = 0
+    for at in range(0, len(whole), 29):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << at % 8
+        path.write_bytes(damaged)
+        try:
+            with lookup.open_table(path) as table:
+                values = table.probe_many(np.arange(table.game.size))
+        except TableFileError:
+            refused += 1
+        else:
+            assert same_values(values, right)
+    assert refused > 50
+
+
+def test_a_file_without_permission(tmp_path: Path) -> None:
+    loop = tmp_path / "loop.h5"
+    loop.symlink_to(loop)
+    with pytest.raises(TableFileError, match=r"loop.h5' cannot be read"):
+        lookup.open_table(loop)
+
+
+def test_unwritten_texts_may_be_empty(tmp_path: Path) -> None:
+    game = Tactics(2, 2)
+    solution = mask.solve(game, Engine.PYTHON)
+    info = TableInfo.describe(game, "", solution.counts, solution.longest)
+    write_table(tmp_path / "t.h5", info, solution.columns)
+    with lookup.open_table(tmp_path / "t.h5") as table:
+        assert table.info == info
