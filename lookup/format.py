@@ -94,20 +94,6 @@ def classes_column(bits: int, items: int) -> Column:
     return Column(CLASSES, bits, items, meaning)
 
 
-def columns_are_sound(columns: Mapping[str, Column], size: int) -> bool:
-    """Whether columns are widths and lengths that a table of `size` indices can have."""
-    outcome = columns.get(OUTCOME)
-    if outcome is None or outcome.bits not in CODES or not set(columns) <= set(COLUMNS):
-        return False
-    if any(column.bits not in PACKED_BITS for column in columns.values()):
-        return False
-    if CLASSES in columns:
-        fits = columns[CLASSES].items == size and 1 <= outcome.items <= size + 1
-    else:
-        fits = outcome.items == size
-    return fits and (REMOTENESS not in columns or columns[REMOTENESS].items == outcome.items)
-
-
 @dataclasses.dataclass(frozen=True)
 class TableInfo:
     """What a table says of itself: the root attributes of its file."""
@@ -177,6 +163,22 @@ class TableInfo:
     def same_content(self, other: TableInfo) -> bool:
         """Equal but for the version of the builder."""
         return self == dataclasses.replace(other, builder=self.builder)
+
+
+def columns_are_sound(columns: Mapping[str, Column], info: TableInfo) -> bool:
+    """Whether columns have the widths and lengths that a table so described can have."""
+    outcome = columns.get(OUTCOME)
+    if outcome is None or outcome.bits not in CODES or not set(columns) <= set(COLUMNS):
+        return False
+    if any(column.bits not in PACKED_BITS for column in columns.values()):
+        return False
+    if CLASSES in columns:
+        fits = columns[CLASSES].items == info.size and 1 <= outcome.items <= info.size + 1
+    else:
+        fits = outcome.items == info.size
+    if REMOTENESS in columns:
+        return fits and info.longest_remoteness >= 0 and columns[REMOTENESS].items == outcome.items
+    return fits and info.longest_remoteness == -1
 
 
 def canonical(value: object) -> bytes:

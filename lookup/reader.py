@@ -163,7 +163,8 @@ class TableFile:
         for name in names:
             attributes = _attributes(file[name])
             described[name] = Column(name, **attributes)  # type: ignore[arg-type]  # checked next
-        if not columns_are_sound(described, self.info.size) or set(file[DIGESTS]) != set(names):
+        sound = columns_are_sound(described, self.info) and set(file[DIGESTS]) == set(names)
+        if not sound:
             problem = f"is damaged: expected columns of {', '.join(COLUMNS)} that fit its size"
             raise CorruptTableError(self.path, problem)
         return {

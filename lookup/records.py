@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from lookup.blocks import dtype_of, unpack
+from lookup.errors import CorruptTableError
 from lookup.format import CLASSES, OUTCOME, REMOTENESS
 from lookup.values import Outcome, Value
 
@@ -57,19 +58,9 @@ class Palette(dict[int, Value | None]):
         return value
 
 
-def record_bytes(file: TableFile) -> int:
-    """How many bytes a decoded record takes."""
-    return np.dtype(_record_dtype(file)).itemsize
-
-
-def decoded_bytes(file: TableFile) -> int:
-    """How many bytes `DecodedRecords` of this file would take."""
-    return file.info.size * record_bytes(file)
-
-
 def open_records(file: TableFile, cache_bytes: int) -> Records:
     """The records of a file, in the form that its size asks for."""
-    if decoded_bytes(file) <= DECODED_LIMIT:
+    if file.info.size * _record_dtype(file).itemsize <= DECODED_LIMIT:
         return DecodedRecords(decode_records(file))
     return ChunkedRecords(file, cache_bytes)
 
@@ -88,9 +79,9 @@ class DecodedRecords:
     """Records in memory: an index is one step."""
 
     def __init__(self, records: NDArray[np.unsignedinteger]) -> None:
-        self.array = records
-        # bytes and memoryviews are indexed several times faster than numpy arrays.
+        # bytes and memoryviews are indexed several times faster than numpy arrays; both share memory.
         self._items = records.tobytes() if records.itemsize == 1 else records.data
+        self.array = np.frombuffer(self._items, records.dtype)
 
     def __getitem__(self, index: int, /) -> int:
         return self._items[index]
@@ -160,13 +151,14 @@ class ChunkedRecords:
 
     def _chunk(self, name: str, number: int) -> NDArray[np.unsignedinteger]:
         key = (name, number)
+        column = self._file.columns[name].column
         with self._lock:
             if (chunk := self._cache.get(key)) is not None:
                 self._cache.move_to_end(key)
                 return chunk
         # Decoded outside the lock: two threads may decode the same chunk, neither waits for the other.
-        dtype = dtype_of(self._file.columns[name].column.bits)
-        chunk = np.frombuffer(self._file.read_chunk(name, number), dtype)
+        chunk = np.frombuffer(self._file.read_chunk(name, number), dtype_of(column.bits))
+        _check_items(self._file, name, unpack(chunk, column.bits, self._chunk_items(name)))
         with self._lock:
             if key not in self._cache:
                 self._cache[key] = chunk
@@ -178,7 +170,21 @@ class ChunkedRecords:
 
 def _whole(file: TableFile, name: str) -> NDArray[np.unsignedinteger]:
     column = file.columns[name].column
-    return unpack(file.read_column(name), column.bits, column.items)
+    items = unpack(file.read_column(name), column.bits, column.items)
+    _check_items(file, name, items)
+    return items
+
+
+def _check_items(file: TableFile, name: str, items: NDArray[np.unsignedinteger]) -> None:
+    """Refuse numbers that would lead out of the table or overflow a record.
+
+    Only a file whose digests were made to match can have them, but such files may come from anywhere.
+    """
+    last_record = file.columns[OUTCOME].column.items - 1
+    largest = {CLASSES: last_record, REMOTENESS: file.info.longest_remoteness}.get(name)
+    if largest is not None and int(items.max()) > largest:
+        problem = f"is damaged: {name} holds {int(items.max())}, beyond the largest it may, {largest}"
+        raise CorruptTableError(file.path, problem)
 
 
 def _record_dtype(file: TableFile) -> np.dtype[np.unsignedinteger]:
@@ -188,9 +194,10 @@ def _record_dtype(file: TableFile) -> np.dtype[np.unsignedinteger]:
 
 
 def _outcome_codes(file: TableFile, items: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-    """Items of the outcome column as codes of `Outcome`."""
+    """Items of the outcome column as codes of `Outcome`; narrow ones are changed in place."""
     if file.columns[OUTCOME].column.bits == 1:
-        return items << np.uint8(1) | np.uint8(1)  # 0, 1 -> LOSS, WIN
+        items <<= np.uint8(1)
+        items |= np.uint8(1)  # 0, 1 -> LOSS, WIN
     return items
 
 

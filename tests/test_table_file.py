@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -15,10 +16,13 @@ import pytest
 import lookup
 from builder.build import build_table
 from builder.compile import Engine
-from builder.solvers import mask
+from builder.solvers import mask, retrograde
+from builder.solvers.solution import PackedColumn
 from builder.writer import write_table
+from lookup import records
 from lookup.errors import CorruptTableError, FormatVersionError, NotATableError, TableFileError
 from lookup.format import TableInfo
+from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
 from tests.conftest import ROOT, same_values
 
@@ -238,3 +242,74 @@ def test_unwritten_texts_may_be_empty(tmp_path: Path) -> None:
     write_table(tmp_path / "t.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "t.h5") as table:
         assert table.info == info
+
+
+# --- forgeries: every digest is right, the content is not ------------------------------------------
+
+
+def probe_start(path: Path) -> None:
+    with lookup.open_table(path) as table:
+        table.probe_index(table.game.start)
+
+
+def forge(path: Path, game: Any, columns: Any, longest: int, /, **changes: Any) -> Path:
+    info = TableInfo.describe(game, "a forger", (0, 0, game.size), longest)
+    write_table(path, dataclasses.replace(info, **changes), columns)
+    return path
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_a_class_beyond_the_records(
+    limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", limit)
+    game = Rota()
+    solution = retrograde.solve(game, Engine.PYTHON)
+    outcome, remoteness, classes = solution.columns
+    wrong = PackedColumn(
+        classes.column, np.where(classes.data == 5, 999, classes.data).astype(np.uint16)
+    )
+    path = forge(tmp_path / "t.h5", game, (outcome, remoteness, wrong), solution.longest)
+    with pytest.raises(CorruptTableError, match="classes holds 999, beyond the largest it may, 272"):
+        probe_start(path)
+
+
+@pytest.mark.parametrize("limit", [0, 1 << 30])
+def test_a_remoteness_beyond_the_longest(
+    limit: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", limit)
+    game = Tactics(3, 3)
+    path = forge(tmp_path / "t.h5", game, mask.solve(game, Engine.PYTHON).columns, 3)
+    with pytest.raises(CorruptTableError, match="remoteness holds 7, beyond the largest it may, 3"):
+        probe_start(path)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"longest_remoteness": -1},
+        {"size": 511},
+        {"name": "tactics-3x4"},
+        {"game": "chess"},
+        {"parameters": '{"rows":3}'},
+        {"parameters": '{"rows":3,"cols":3,"max_run":3,"normal":0}'},
+        {"parameters": '{"rows":300,"cols":300,"max_run":3,"normal":false}'},
+        {"parameters": "[]"},
+        {"parameters": "{"},
+    ],
+    ids=str,
+)
+def test_a_description_that_contradicts_its_game(changes: dict[str, Any], tmp_path: Path) -> None:
+    game = Tactics(3, 3)
+    path = forge(tmp_path / "t.h5", game, mask.solve(game, Engine.PYTHON).columns, 7, **changes)
+    with pytest.raises(CorruptTableError):
+        lookup.open_table(path)
+
+
+def test_a_file_of_the_wrong_width(tmp_path: Path) -> None:
+    game = Tactics(3, 3)
+    outcome, remoteness = mask.solve(game, Engine.PYTHON).columns
+    eight = PackedColumn(dataclasses.replace(outcome.column, bits=8), np.zeros(512, np.uint8))
+    with pytest.raises(CorruptTableError, match="expected columns"):
+        lookup.open_table(forge(tmp_path / "t.h5", game, (eight, remoteness), 7))
