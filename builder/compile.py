@@ -60,12 +60,16 @@ def choose_engine(wanted: Engine | None, size: int) -> Engine:
     return Engine.NUMBA if size >= WORTH_COMPILING and has_numba() else Engine.PYTHON
 
 
-def cache_folder() -> Path:
-    """Where compiled code is kept between runs."""
+def cache_folder() -> Path | None:
+    """Where compiled code is kept between runs; None for a user without a home."""
     if given := os.environ.get("NUMBA_CACHE_DIR"):
         return Path(given)
-    home = os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME")
-    return (Path(home) if home else Path.home() / ".cache") / "endtable"
+    if given := os.environ.get("LOCALAPPDATA") or os.environ.get("XDG_CACHE_HOME"):
+        return Path(given) / "endtable"
+    try:
+        return Path.home() / ".cache" / "endtable"
+    except RuntimeError:
+        return None
 
 
 class Kernel:
@@ -135,23 +139,25 @@ def _dispatcher(function: Callable[..., Any], signature: Any) -> Any:
         function.__closure__,
     )
     clone.__qualname__, clone.__module__ = function.__qualname__, function.__module__
-    with _cache_in(cache_folder() / _fingerprint(function)) as writable:
+    with _cache_for(_fingerprint(function)) as writable:
         compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
         return compile_now(clone)
 
 
 @contextmanager
-def _cache_in(folder: Path) -> Iterator[bool]:
-    """Let numba cache what is declared inside in `folder`; False if it cannot be written."""
+def _cache_for(fingerprint: str) -> Iterator[bool]:
+    """Let numba cache what is declared inside in a folder of its own; False if it cannot be written."""
     import numba  # optional, and slow to import
 
-    before = numba.config.CACHE_DIR
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK)
-    except OSError:
-        writable = False
-    numba.config.CACHE_DIR = str(folder)
+    root, before = cache_folder(), numba.config.CACHE_DIR
+    writable = root is not None
+    if root is not None:
+        numba.config.CACHE_DIR = str(root / fingerprint)
+        try:
+            (root / fingerprint).mkdir(parents=True, exist_ok=True)
+            writable = os.access(root / fingerprint, os.W_OK)
+        except OSError:
+            writable = False
     try:
         yield writable
     finally:

@@ -1,14 +1,15 @@
 """The records of an open table as an indexable array: decoded whole, or chunk by chunk on demand.
 
-A record is one number: `remoteness << 2 | outcome code`. Both kinds of array answer `records[index]`
-with an int and `take(indices)` with an array; `Palette` turns a record into a `Value`.
+A record is one number: `remoteness << 2 | outcome code`. `Palette` turns one into a `Value`, `Values`
+shows many as arrays.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
@@ -29,16 +30,6 @@ _WIN_OR_LOSS = (Outcome.LOSS, Outcome.WIN)
 _PALETTE_LIMIT = 1 << 16
 
 
-class Records(Protocol):
-    """An array of records that can be asked for one or for many."""
-
-    def __getitem__(self, index: int, /) -> int:
-        """The record of one index."""
-
-    def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        """The records of many indices, which must be in range."""
-
-
 class Palette(dict[int, Value | None]):
     """Record to `Value`, made when first asked for and then shared; None for 'not a position'."""
 
@@ -56,6 +47,54 @@ class Palette(dict[int, Value | None]):
         if len(self) < _PALETTE_LIMIT:
             self[record] = value
         return value
+
+
+class Values:
+    """The values of many positions, as arrays of the same shape, made when first asked for."""
+
+    def __init__(self, records: NDArray[np.unsignedinteger], has_remoteness: bool) -> None:
+        self._records = records
+        self._has_remoteness = has_remoteness
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    @cached_property
+    def outcome(self) -> NDArray[np.unsignedinteger]:
+        """The codes of `Outcome`; 0 for an index that is not a position."""
+        return self._records & self._records.dtype.type(3)
+
+    @cached_property
+    def remoteness(self) -> NDArray[np.unsignedinteger] | None:
+        """Plies to the end where the outcome is a win or a loss, 0 elsewhere; None if not stored."""
+        return self._records >> self._records.dtype.type(2) if self._has_remoteness else None
+
+    @property
+    def grundy(self) -> NDArray[np.unsignedinteger] | None:
+        """Nim-values; None if not stored."""
+        return None
+
+
+class Records(Protocol):
+    """An array of records that can be asked for one or for many."""
+
+    @property
+    def items(self) -> SupportsIndexing:
+        """What is indexed for a single record: the object itself, or a faster one."""
+
+    def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
+        """The records of many indices, none of them negative.
+
+        Raises:
+            IndexError: one is beyond the end.
+        """
+
+
+class SupportsIndexing(Protocol):
+    """`items[index]` is an int."""
+
+    def __getitem__(self, index: int, /) -> int:
+        """The record of one index."""
 
 
 def open_records(file: TableFile, cache_bytes: int) -> Records:
@@ -80,15 +119,12 @@ class DecodedRecords:
 
     def __init__(self, records: NDArray[np.unsignedinteger]) -> None:
         # bytes and memoryviews are indexed several times faster than numpy arrays; both share memory.
-        self._items = records.tobytes() if records.itemsize == 1 else records.data
-        self.array = np.frombuffer(self._items, records.dtype)
-
-    def __getitem__(self, index: int, /) -> int:
-        return self._items[index]
+        self.items: bytes | memoryview = records.tobytes() if records.itemsize == 1 else records.data
+        self._array = np.frombuffer(self.items, records.dtype)
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """One vectorised gather."""
-        return self.array[indices]
+        return self._array[indices]
 
 
 class ChunkedRecords:
@@ -102,6 +138,11 @@ class ChunkedRecords:
         self._cache: OrderedDict[tuple[str, int], NDArray[np.unsignedinteger]] = OrderedDict()
         self._dtype = _record_dtype(file)
 
+    @property
+    def items(self) -> Self:
+        """Itself: there is nothing faster."""
+        return self
+
     def __getitem__(self, index: int, /) -> int:
         if CLASSES in self._file.columns:
             index = self._item(CLASSES, index)
@@ -113,6 +154,8 @@ class ChunkedRecords:
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """Grouped by chunk, so that each chunk is decoded once."""
+        if len(indices) and int(indices.max()) >= self._file.info.size:
+            raise IndexError
         if CLASSES in self._file.columns:
             indices = self._items(CLASSES, indices).astype(np.int64)
         remoteness = self._items(REMOTENESS, indices) if REMOTENESS in self._file.columns else None

@@ -11,14 +11,14 @@ import numpy as np
 from lookup.errors import InvalidPositionError
 from lookup.format import REMOTENESS
 from lookup.reader import TableFile
-from lookup.records import DecodedRecords, Palette, open_records
-from lookup.values import Outcome, Value, Values
+from lookup.records import DecodedRecords, Palette, Values, open_records
+from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from lookup.format import TableInfo
     from lookup.games.base import Game
@@ -56,6 +56,7 @@ class Table:
             raise
         if isinstance(self._records, DecodedRecords):
             self._file.close()
+        self._items = self._records.items
         self._size = self._file.info.size
         self._palette = Palette(REMOTENESS in self._file.columns)
 
@@ -111,7 +112,7 @@ class Table:
             InvalidPositionError: the index is out of range or not a position.
         """
         if 0 <= index < self._size:
-            value = self._palette[self._records[index]]
+            value = self._palette[self._items[index]]
             if value is not None:
                 return value
         self.game.require_position(index)
@@ -142,15 +143,12 @@ class Table:
         if wanted.size and wanted.dtype.kind not in "iu":
             raise InvalidPositionError(str(wanted.dtype), "indices of an integer type")
         flat = wanted.astype(np.int64, copy=False).ravel()
-        # Seen as unsigned, a negative index is a huge one: one comparison checks both ends.
-        if len(flat) and int(flat.view(np.uint64).max()) >= self._size:
-            bad = int(flat[flat.view(np.uint64) >= self._size][0])
-            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}")
-        records = self._records.take(flat).reshape(wanted.shape)
-        outcome = records & records.dtype.type(3)
-        has_remoteness = REMOTENESS in self._file.columns
-        remoteness = records >> records.dtype.type(2) if has_remoteness else None
-        return Values(outcome, remoteness, None)
+        try:
+            records = self._records.take(_non_negative(flat))
+        except IndexError:
+            bad = int(wanted.ravel()[(flat < 0) | (flat >= self._size)][0])
+            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}") from None
+        return Values(records.reshape(wanted.shape), REMOTENESS in self._file.columns)
 
     # --- moves ------------------------------------------------------------------------------------
 
@@ -207,6 +205,13 @@ class Table:
                     remoteness = values.remoteness[values.outcome == end]
                     count += np.bincount(remoteness, minlength=longest + 1)
         return {end: count.tolist() for end, count in counts.items()}
+
+
+def _non_negative(indices: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The same indices; an IndexError for a negative one, which numpy would count from the end."""
+    if len(indices) and indices.min() < 0:
+        raise IndexError
+    return indices
 
 
 def _preference(move: Move) -> tuple[int, int]:

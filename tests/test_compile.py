@@ -86,9 +86,12 @@ def test_compiled_rules_are_the_interpreted_ones(game: Any) -> None:
             assert rule(game.transform, Engine.NUMBA)(index, k) == game.transform(index, k)
 
 
-def test_an_unwritable_cache_only_costs_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "file").write_text("in the way")
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "file"))
+@pytest.mark.parametrize("folder", ["a file in the way", None])
+def test_an_unwritable_cache_only_costs_time(
+    folder: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a file in the way").write_text("not a folder")
+    monkeypatch.setattr(compiling, "cache_folder", lambda: tmp_path / folder if folder else None)
 
     @Kernel
     def double(number: int) -> int:
