@@ -20,7 +20,7 @@ import numpy as np
 
 from builder.compile import Engine, Kernel, choose_engine, rule
 from builder.solvers.solution import silent
-from lookup.blocks import unpack
+from lookup.columns import read_items
 from lookup.errors import VerificationError
 from lookup.format import CLASSES, REMOTENESS
 from lookup.reader import TableFile
@@ -132,8 +132,7 @@ def _check_totals(file: TableFile, records: NDArray[np.unsignedinteger]) -> None
 
 def _check_classes(file: TableFile, engine: Engine) -> None:
     """Compare the stored classes with the orbits of the game's symmetries."""
-    game, column = file.game, file.columns[CLASSES].column
-    classes = unpack(file.read_column(CLASSES), column.bits, column.items)
+    game, classes = file.game, read_items(file, CLASSES)
     smallest = np.zeros(game.size, np.int64)
     _smallest_images(engine)(
         rule(game.is_position, engine), rule(game.transform, engine), game.symmetries, smallest

@@ -6,15 +6,12 @@ shows many as arrays.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from functools import cached_property
-from threading import Lock
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
-from lookup.blocks import dtype_of, unpack
-from lookup.errors import CorruptTableError
+from lookup.columns import CachedColumn, ChunkCache, read_items
 from lookup.format import CLASSES, OUTCOME, REMOTENESS
 from lookup.values import Outcome, Value
 
@@ -106,12 +103,10 @@ def open_records(file: TableFile, cache_bytes: int) -> Records:
 
 def decode_records(file: TableFile) -> NDArray[np.unsignedinteger]:
     """All records of a file, one for each index."""
-    records = _combine(
-        _outcome_codes(file, _whole(file, OUTCOME)),
-        _whole(file, REMOTENESS) if REMOTENESS in file.columns else None,
-        _record_dtype(file),
-    )
-    return records[_whole(file, CLASSES)] if CLASSES in file.columns else records
+    remoteness = read_items(file, REMOTENESS) if REMOTENESS in file.columns else None
+    outcome = read_items(file, OUTCOME)
+    records = _combine(outcome, _is_narrow(file), remoteness, _record_dtype(file))
+    return records[read_items(file, CLASSES)] if CLASSES in file.columns else records
 
 
 class DecodedRecords:
@@ -131,12 +126,14 @@ class ChunkedRecords:
     """Records on disk, behind a bounded cache of decoded chunks. Safe to share between threads."""
 
     def __init__(self, file: TableFile, cache_bytes: int) -> None:
-        self._file = file
-        self._limit = cache_bytes
-        self._held = 0
-        self._lock = Lock()
-        self._cache: OrderedDict[tuple[str, int], NDArray[np.unsignedinteger]] = OrderedDict()
+        self.cache = ChunkCache(cache_bytes)
+        self._size = file.info.size
         self._dtype = _record_dtype(file)
+        columns = {name: CachedColumn(file, name, self.cache) for name in file.columns}
+        self._outcome = columns[OUTCOME]
+        self._remoteness = columns.get(REMOTENESS)
+        self._classes = columns.get(CLASSES)
+        self._is_narrow = _is_narrow(file)
 
     @property
     def items(self) -> Self:
@@ -144,90 +141,21 @@ class ChunkedRecords:
         return self
 
     def __getitem__(self, index: int, /) -> int:
-        if CLASSES in self._file.columns:
-            index = self._item(CLASSES, index)
-        outcome = self._item(OUTCOME, index)
-        if self._file.columns[OUTCOME].column.bits == 1:
-            outcome = Outcome.WIN if outcome else Outcome.LOSS
-        remoteness = self._item(REMOTENESS, index) if REMOTENESS in self._file.columns else 0
-        return remoteness << 2 | outcome
+        if self._classes is not None:
+            index = self._classes[index]
+        outcome = self._outcome[index]
+        if self._is_narrow:
+            outcome = outcome << 1 | 1
+        return outcome if self._remoteness is None else self._remoteness[index] << 2 | outcome
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """Grouped by chunk, so that each chunk is decoded once."""
-        if len(indices) and int(indices.max()) >= self._file.info.size:
+        if len(indices) and int(indices.max()) >= self._size:
             raise IndexError
-        if CLASSES in self._file.columns:
-            indices = self._items(CLASSES, indices).astype(np.int64)
-        remoteness = self._items(REMOTENESS, indices) if REMOTENESS in self._file.columns else None
-        return _combine(
-            _outcome_codes(self._file, self._items(OUTCOME, indices)), remoteness, self._dtype
-        )
-
-    def _item(self, name: str, index: int) -> int:
-        bits = self._file.columns[name].column.bits
-        number, at = divmod(index, self._chunk_items(name))
-        chunk = self._chunk(name, number)
-        if bits >= 8:
-            return int(chunk[at])
-        place = at * bits
-        return int(chunk[place >> 3]) >> (place & 7) & ((1 << bits) - 1)
-
-    def _items(self, name: str, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        bits = self._file.columns[name].column.bits
-        share = self._chunk_items(name)
-        items = np.empty(len(indices), dtype_of(bits))
-        numbers = indices // share
-        order = np.argsort(numbers, kind="stable")
-        bounds = np.flatnonzero(np.diff(numbers[order])) + 1
-        for group in np.split(order, bounds):
-            if not len(group):
-                continue
-            number = int(numbers[group[0]])
-            items[group] = unpack(self._chunk(name, number), bits, share)[
-                indices[group] - number * share
-            ]
-        return items
-
-    def _chunk_items(self, name: str) -> int:
-        stored = self._file.columns[name]
-        return stored.chunk_bytes * 8 // stored.column.bits
-
-    def _chunk(self, name: str, number: int) -> NDArray[np.unsignedinteger]:
-        key = (name, number)
-        column = self._file.columns[name].column
-        with self._lock:
-            if (chunk := self._cache.get(key)) is not None:
-                self._cache.move_to_end(key)
-                return chunk
-        # Decoded outside the lock: two threads may decode the same chunk, neither waits for the other.
-        chunk = np.frombuffer(self._file.read_chunk(name, number), dtype_of(column.bits))
-        _check_items(self._file, name, unpack(chunk, column.bits, self._chunk_items(name)))
-        with self._lock:
-            if key not in self._cache:
-                self._cache[key] = chunk
-                self._held += chunk.nbytes
-            while self._held > self._limit and len(self._cache) > 1:
-                self._held -= self._cache.popitem(last=False)[1].nbytes
-        return chunk
-
-
-def _whole(file: TableFile, name: str) -> NDArray[np.unsignedinteger]:
-    column = file.columns[name].column
-    items = unpack(file.read_column(name), column.bits, column.items)
-    _check_items(file, name, items)
-    return items
-
-
-def _check_items(file: TableFile, name: str, items: NDArray[np.unsignedinteger]) -> None:
-    """Refuse numbers that would lead out of the table or overflow a record.
-
-    Only a file whose digests were made to match can have them, but such files may come from anywhere.
-    """
-    last_record = file.columns[OUTCOME].column.items - 1
-    largest = {CLASSES: last_record, REMOTENESS: file.info.longest_remoteness}.get(name)
-    if largest is not None and int(items.max()) > largest:
-        problem = f"is damaged: {name} holds {int(items.max())}, beyond the largest it may, {largest}"
-        raise CorruptTableError(file.path, problem)
+        if self._classes is not None:
+            indices = self._classes.take(indices).astype(np.int64)
+        remoteness = None if self._remoteness is None else self._remoteness.take(indices)
+        return _combine(self._outcome.take(indices), self._is_narrow, remoteness, self._dtype)
 
 
 def _record_dtype(file: TableFile) -> np.dtype[np.unsignedinteger]:
@@ -236,19 +164,21 @@ def _record_dtype(file: TableFile) -> np.dtype[np.unsignedinteger]:
     return np.min_scalar_type(longest << 2 | 3)
 
 
-def _outcome_codes(file: TableFile, items: NDArray[np.unsignedinteger]) -> NDArray[np.unsignedinteger]:
-    """Items of the outcome column as codes of `Outcome`; narrow ones are changed in place."""
-    if file.columns[OUTCOME].column.bits == 1:
-        items <<= np.uint8(1)
-        items |= np.uint8(1)  # 0, 1 -> LOSS, WIN
-    return items
+def _is_narrow(file: TableFile) -> bool:
+    """Whether an outcome is one bit, 0 a loss and 1 a win."""
+    return file.columns[OUTCOME].column.bits == 1
 
 
 def _combine(
     outcome: NDArray[np.unsignedinteger],
+    is_narrow: bool,
     remoteness: NDArray[np.unsignedinteger] | None,
     dtype: np.dtype[np.unsignedinteger],
 ) -> NDArray[np.unsignedinteger]:
+    """Records from columns; a narrow `outcome` is changed in place."""
+    if is_narrow:
+        outcome <<= np.uint8(1)
+        outcome |= np.uint8(1)  # 0, 1 -> LOSS, WIN
     if remoteness is None:
         return outcome.astype(dtype, copy=False)
     records = remoteness.astype(dtype)

@@ -178,9 +178,8 @@ def test_through_the_cache_the_answers_are_the_same(
             if table.game.is_position(index):
                 assert table.probe_index(index) == whole.probe_index(index)
         assert table.probe_many([]).outcome.shape == (0,)
-        held = sum(chunk.nbytes for chunk in table._records._cache.values())
-        largest = max(chunk.nbytes for chunk in table._records._cache.values())
-        assert held == table._records._held <= max(cache_bytes, largest)
+        chunks = [len(chunk) for chunk in table._records.cache._chunks.values()]
+        assert sum(chunks) == table._records.cache.held <= max(cache_bytes, *chunks)
 
 
 def test_outcomes_without_remoteness(tmp_path: Path, tables: lookup.Tablebase) -> None:
