@@ -12,7 +12,7 @@ from builder.limits import require_memory
 from builder.progress import Progress
 from builder.solvers import mask, retrograde
 from builder.verify import verify_file
-from builder.writer import atomic_file, write_table
+from builder.writer import put_in_place, temporary_beside, write_table
 from lookup import __version__
 from lookup.errors import BuildError, EndtableError
 from lookup.format import TableInfo
@@ -30,6 +30,7 @@ VERIFY_WHOLE = 1 << 26
 """Larger tables are verified at random places after a build, and whole by `build-tables verify`."""
 
 _SAMPLES, _SAMPLE_SIZE = 1024, 1024
+_COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
 
 
 class Solver(NamedTuple):
@@ -75,30 +76,35 @@ def build_table(
     started = time.perf_counter()
     progress = progress or Progress.silent()
     name = game.table_name
-    solver = SOLVERS[game.solver]
-    require_memory(memory_needed(game), name)
+    engine = choose_engine(engine, game.size)
+    require_memory(memory_needed(game, engine), name)
     path = folder / f"{name}{SUFFIX}"
-    with progress.stage(f"{name}: solve") as report:
-        solution = solver.solve(game, choose_engine(engine, game.size), report)
-    info = TableInfo.describe(game, f"endtable {__version__}", solution.counts, solution.longest)
     try:
-        with atomic_file(path) as temporary:
+        # The temporary file is made first: a folder that cannot be written is found before the work.
+        with temporary_beside(path) as temporary:
+            with progress.stage(f"{name}: solve") as report:
+                solution = SOLVERS[game.solver].solve(game, engine, report)
+            builder = f"endtable {__version__}"
+            info = TableInfo.describe(game, builder, solution.counts, solution.longest)
             with progress.stage(f"{name}: write") as report:
                 digest = write_table(temporary, info, solution.columns, report)
             del solution
             with progress.stage(f"{name}: verify") as report:
                 fresh = verify_file(temporary, engine, report, _sample(game.size))
             if unchanged := _holds_same(path, fresh):
-                temporary.unlink()
                 digest = unchanged.digest
+            else:
+                put_in_place(temporary, path)
     except OSError as error:
         raise BuildError(f"'{path}' cannot be written: {error.strerror or error}") from None
     return Built(path, info, digest, not unchanged, time.perf_counter() - started)
 
 
-def memory_needed(game: Game) -> int:
+def memory_needed(game: Game, engine: Engine | None = None) -> int:
     """Bytes that building a table takes at its peak: solving it, or reading it back to verify."""
-    return max(SOLVERS[game.solver].memory_needed(game), 2 * game.size)
+    work = max(SOLVERS[game.solver].memory_needed(game), 2 * game.size)
+    compiler = _COMPILER_BYTES if choose_engine(engine, game.size) == Engine.NUMBA else 0
+    return work + compiler
 
 
 def _sample(size: int) -> list[tuple[int, int]] | None:

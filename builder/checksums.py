@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from builder.writer import atomic_file
+from builder.writer import put_in_place, temporary_beside
+from lookup.errors import BuildError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,13 +16,21 @@ FILE_NAME = "SHA256SUMS"
 
 
 def write_checksums(paths: Iterable[Path], folder: Path) -> Path:
-    """Write the checksums of files in a folder; leaves an identical list untouched."""
+    """Write the checksums of files in a folder; leaves an identical list untouched.
+
+    Raises:
+        BuildError: the list cannot be written.
+    """
     lines = [f"{file_digest(path)}  {path.name}\n" for path in sorted(paths)]
     target = folder / FILE_NAME
-    text = "".join(lines)
-    if not (target.is_file() and target.read_text("ascii") == text):
-        with atomic_file(target) as temporary:
-            temporary.write_text(text, "ascii")
+    content = "".join(lines).encode("ascii")
+    try:
+        if not (target.is_file() and target.read_bytes() == content):
+            with temporary_beside(target) as temporary:
+                temporary.write_bytes(content)
+                put_in_place(temporary, target)
+    except OSError as error:
+        raise BuildError(f"'{target}' cannot be written: {error.strerror or error}") from None
     return target
 
 

@@ -20,7 +20,7 @@ from builder.compile import Engine
 from builder.progress import Progress
 from builder.verify import verify_file
 from lookup import __version__
-from lookup.console import FAILURE, JsonFlag, application, print_json, run
+from lookup.console import FAILURE, JsonFlag, application, exit_code, print_error, print_json, run
 from lookup.errors import EndtableError
 from lookup.games import GAMES
 from lookup.tablebase import SUFFIX
@@ -54,7 +54,8 @@ def default_set(
     """Build tables of solved games; without a command, the default set and its SHA256SUMS."""
     if version:
         typer.echo(f"endtable {__version__}")
-    elif context.invoked_subcommand is not None:
+        raise typer.Exit
+    if context.invoked_subcommand is not None:
         if (out, engine, as_json) != (TABLES, None, False):
             example = f"build-tables {context.invoked_subcommand} --out DIR"
             raise typer.BadParameter(f"options stand after the command, as in: {example}")
@@ -72,30 +73,23 @@ def verify(
     """Recheck table files from the rules alone: every record, total and checksum."""
     progress = Progress.on_terminal()
     results: list[dict[str, Any]] = []
+    codes = {0}
     for path in files:
         try:
             with progress.stage(f"{path.name}: verify") as report:
-                checked = verify_file(path, engine, report)
+                positions = verify_file(path, engine, report).info.positions
         except EndtableError as error:
-            if len(files) == 1:
-                raise
+            codes.add(exit_code(error))
             results.append({"file": str(path), "ok": False, "problem": str(error)})
+            print_error(str(error))
         else:
-            positions = checked.info.positions
             results.append({"file": str(path), "ok": True, "positions": positions})
-        if not as_json:
-            _print_verdict(results[-1])
+            if not as_json:
+                typer.echo(f"{path}: {positions:,} positions follow from the rules")
     if as_json:
         print_json(results)
-    if not all(result["ok"] for result in results):
-        raise typer.Exit(FAILURE)
-
-
-def _print_verdict(result: dict[str, Any]) -> None:
-    if result["ok"]:
-        typer.echo(f"{result['file']}: {result['positions']:,} positions follow from the rules")
-    else:
-        typer.echo(f"error: {result['problem']}", err=True)
+    # A bad file weighs more than a mistyped name.
+    raise typer.Exit(FAILURE if FAILURE in codes else max(codes))
 
 
 @app.command("list", epilog="Example: build-tables list --json")
@@ -210,8 +204,8 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
 
 
 for _game in GAMES.values():
-    _example = next(game.build_command for game in CATALOGUE if isinstance(game, _game))
-    app.command(_game.name, epilog=f"Example: {_example}")(_game_command(_game))
+    _examples = [game.build_command for game in CATALOGUE if isinstance(game, _game)]
+    app.command(_game.name, epilog=f"Example: {(*_examples, _usage(_game))[0]}")(_game_command(_game))
 
 
 def main() -> None:

@@ -20,12 +20,12 @@ from contextlib import contextmanager
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lookup.errors import BuildError
+from lookup.errors import BuildError, GameError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -125,21 +125,22 @@ def _dispatcher(function: Callable[..., Any], signature: Any) -> Any:
     """The compiled form of a function, with its helpers compiled too."""
     import numba  # optional, and slow to import
 
-    helpers = {
-        name: _dispatcher(used, None)
-        for name, used in _globals_used(function).items()
-        if isinstance(used, FunctionType)
-    }
+    def with_helpers(value: object) -> object:
+        return _dispatcher(value, None) if isinstance(value, FunctionType) else value
+
     assert isinstance(function, FunctionType)
+    fingerprint = _fingerprint(function)  # finds recursion, which would not end here
+    used = {name: with_helpers(value) for name, value in _globals_used(function).items()}
+    cells = tuple(CellType(with_helpers(cell.cell_contents)) for cell in function.__closure__ or ())
     clone = FunctionType(
         function.__code__,
-        {**function.__globals__, **helpers},
+        {**function.__globals__, **used},
         function.__name__,
         function.__defaults__,
-        function.__closure__,
+        cells or None,
     )
     clone.__qualname__, clone.__module__ = function.__qualname__, function.__module__
-    with _cache_for(_fingerprint(function)) as writable:
+    with _cache_for(fingerprint) as writable:
         compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
         return compile_now(clone)
 
@@ -165,17 +166,26 @@ def _cache_for(fingerprint: str) -> Iterator[bool]:
 
 
 def _fingerprint(function: Callable[..., Any]) -> str:
-    """A digest of a function's code, of its constants, and of every function that it uses."""
+    """A digest of a function's code, of its constants, and of every function that it uses.
+
+    Raises:
+        GameError: a function calls itself.
+    """
     digest = hashlib.sha256()
+    inside: list[FunctionType] = []
 
     def add(value: object) -> None:
         if isinstance(value, FunctionType):
+            if value in inside:
+                raise GameError(f"{value.__qualname__} calls itself: expected rules without recursion")
+            inside.append(value)
             add_code(value.__code__)
             for name, used in sorted(_globals_used(value).items()):
                 digest.update(name.encode())
                 add(used)
             for cell in value.__closure__ or ():
                 add(cell.cell_contents)
+            inside.pop()
         elif isinstance(value, np.ndarray):
             digest.update(value.tobytes())
         elif not isinstance(value, ModuleType):

@@ -12,6 +12,11 @@ _GIB = 1 << 30
 
 def available_memory() -> int | None:
     """Bytes that can be allocated now, or None if the system does not say."""
+    known = [left for left in (_left_on_machine(), _left_in_group()) if left is not None]
+    return min(known, default=None)
+
+
+def _left_on_machine() -> int | None:
     try:
         for line in Path("/proc/meminfo").read_text("ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -22,6 +27,16 @@ def available_memory() -> int | None:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):
         return None
+
+
+def _left_in_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
+    """What a container's limit leaves, if there is one."""
+    try:
+        limit = (folder / "memory.max").read_text("ascii").strip()
+        used = int((folder / "memory.current").read_text("ascii"))
+    except (OSError, ValueError):
+        return None
+    return None if limit == "max" else max(0, int(limit) - used)
 
 
 def require_memory(needed: int, what: str) -> None:

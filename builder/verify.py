@@ -3,11 +3,10 @@
 Every index is compared with its successors: a win in r has a lost successor in r - 1 and none in
 less, a loss in r has only won successors, the slowest in r - 1, a draw has a drawn successor and no
 lost one. Remoteness falls along these proofs, so wins and losses follow by induction; from a draw the
-mover can always move to a draw and never has a win. So a table that passes is right, whatever made
-it. Totals, symmetry classes and all checksums are compared too.
-
-Tables without remoteness are proven the same way for games whose moves never repeat a position, and
-only such games are stored without it.
+mover can always move to a draw and never has a win. So the values of a table that passes are right,
+whatever made it. Without remoteness the same holds for games in which no position can come again;
+for others the check refuses such tables. What the file says of itself, its symmetry classes and all
+its checksums are compared too.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from builder.compile import Engine, Kernel, choose_engine, rule
+from builder.limits import require_memory
 from builder.solvers.solution import silent
 from lookup.columns import read_items
 from lookup.errors import VerificationError
-from lookup.format import CLASSES, REMOTENESS
+from lookup.format import CLASSES, COLUMN_KINDS, REMOTENESS, TableInfo
 from lookup.reader import TableFile
 from lookup.records import Palette, decode_records
 from lookup.values import Outcome
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 # Compiled code knows no enums.
 LOSS, DRAW, WIN = int(Outcome.LOSS), int(Outcome.DRAW), int(Outcome.WIN)
 CONTRADICTION = -1
+ACYCLIC = ("mask",)
+"""Kinds of games in which no position can come again."""
+
 _SLICE, _COMPILED_SLICE = 1 << 12, 1 << 16  # indices between two reports
 
 
@@ -51,19 +54,21 @@ def verify_file(
     """Check a table file, or of its records only the `sample` ranges; returns it, closed.
 
     Raises:
-        VerificationError: a record, a total or a class contradicts the rules.
+        VerificationError: a record, a class or the description contradicts the rules.
+        BuildError: it does not fit in memory.
         TableFileError: the file cannot be read.
         MissingTableError: there is no such file.
     """
     file = TableFile(path)
     try:
-        records = decode_records(file)
+        require_memory(4 * file.info.size, path.name)
         engine = choose_engine(engine, file.info.size)
+        records = decode_records(file)
         if CLASSES in file.columns:
             _check_classes(file, engine)
         ranges = [(0, file.info.size)] if sample is None else list(sample)
         _check_records(file, records, engine, ranges, report)
-        _check_totals(file, records)
+        _check_description(file, records)
     finally:
         file.close()
     return file
@@ -77,6 +82,9 @@ def _check_records(
     report: Report,
 ) -> None:
     """Compare the records in each range of indices with those of their successors."""
+    if REMOTENESS not in file.columns and file.game.solver not in ACYCLIC:
+        problem = "stores no remoteness, without which the outcomes of a game with loops prove nothing"
+        raise VerificationError(f"'{file.path}' {problem}")
     game, numba = file.game, engine == Engine.NUMBA
     successors, terminal = rule(game.successors, engine), rule(game.terminal, engine)
     is_position = rule(game.is_position, engine)
@@ -101,33 +109,33 @@ def _check_records(
         for (low, high), bad in zip(parts, pool.map(first_bad, parts), strict=True):
             if bad >= 0:
                 pool.shutdown(wait=False, cancel_futures=True)
-                expected = _expected(
-                    successors, terminal, is_position, records, with_remoteness, bad, room()
-                )
-                raise VerificationError(_explain(file, bad, int(records[bad]), expected))
+                raise VerificationError(_explain(file, records, bad))
             done += high - low
             report(done, total)
 
 
-def _check_totals(file: TableFile, records: NDArray[np.unsignedinteger]) -> None:
-    """Compare the totals that the file claims with its records."""
+def _check_description(file: TableFile, records: NDArray[np.unsignedinteger]) -> None:
+    """Compare what the file says of itself with its game and its records."""
     counts = np.zeros(4, np.int64)
-    longest = -1
+    longest = 0
     for low in range(0, len(records), 1 << 22):
         part = records[low : low + (1 << 22)]
         counts += np.bincount(part & part.dtype.type(3), minlength=4)
         longest = max(longest, int(part.max()) >> 2)
-    info = file.info
-    claimed = (info.losses, info.draws, info.wins, info.positions)
-    counted = (*counts[1:].tolist(), int(counts[1:].sum()))
-    if claimed != counted:
-        raise VerificationError(
-            f"'{file.path}' claims {claimed} losses, draws, wins, positions, but has {counted}"
-        )
-    if REMOTENESS in file.columns and longest != info.longest_remoteness:
-        raise VerificationError(
-            f"'{file.path}' claims remoteness up to {info.longest_remoteness}, but has {longest}"
-        )
+    losses, draws, wins = counts[1:].tolist()
+    longest = longest if REMOTENESS in file.columns else -1
+    right = TableInfo.describe(file.game, file.info.builder, (losses, draws, wins), longest)
+    _compare(file, "it", file.info.attributes, right.attributes)
+    for name, stored in file.columns.items():
+        column = COLUMN_KINDS[name](stored.column.bits, stored.column.items)
+        _compare(file, name, stored.column.attributes, column.attributes)
+
+
+def _compare(file: TableFile, what: str, said: dict[str, Any], right: dict[str, Any]) -> None:
+    for key, value in right.items():
+        if said[key] != value:
+            claim = f"'{file.path}' says of {what} that {key} is {said[key]!r}"
+            raise VerificationError(f"{claim}, but it is {value!r}")
 
 
 def _check_classes(file: TableFile, engine: Engine) -> None:
@@ -149,16 +157,28 @@ def _check_classes(file: TableFile, engine: Engine) -> None:
         )
 
 
-def _explain(file: TableFile, index: int, stored: int, expected: int) -> str:
-    palette = Palette(REMOTENESS in file.columns)
-    said = palette[stored] or "not a position"
+def _explain(file: TableFile, records: NDArray[np.unsignedinteger], index: int) -> str:
+    """What a record says, and what it should say."""
+    game, with_remoteness = file.game, REMOTENESS in file.columns
+    # The plain functions on plain integers: narrow numpy numbers would overflow.
+    expected = _expected(
+        game.successors,
+        game.terminal,
+        game.is_position,
+        records.data,
+        with_remoteness,
+        index,
+        [0] * game.max_moves,
+    )
+    palette = Palette(with_remoteness)
+    said = palette[int(records[index])] or "not a position"
     if expected == CONTRADICTION:
         truth = "one of its moves leads to what the table does not call a position"
     elif not expected:
         truth = "by the rules it is not a position"
     else:
         truth = f"by the rules and its successors it is a {palette[expected]}"
-    text = f" ({file.game.format(index)!r})" if file.game.is_position(index) else ""
+    text = f" ({game.format(index)!r})" if game.is_position(index) else ""
     return f"'{file.path}' says that index {index}{text} is a {said}, but {truth}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import secrets
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -34,25 +35,31 @@ _BATCH = 64  # chunks compressed at a time, which bounds the memory they take
 
 
 @contextmanager
-def atomic_file(path: Path) -> Iterator[Path]:
-    """A temporary path in the same folder that takes the place of `path` when the block ends well.
+def temporary_beside(path: Path) -> Iterator[Path]:
+    """A path in the same folder to write to, gone when the block ends; see `put_in_place`.
 
-    The file is flushed to disk before it is renamed, so that `path` is always a whole file, old or
-    new. Leftovers of processes that were killed while writing the same file are removed.
+    Leftovers of processes that were killed while writing the same file are removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     for leftover in path.parent.glob(f".{path.name}.*.tmp"):
         if not _is_running(leftover):
             leftover.unlink(missing_ok=True)
-    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    temporary = path.parent / f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
+    temporary.touch(exist_ok=False)
     try:
         yield temporary
-        if temporary.exists():
-            _flush(temporary)
-            temporary.replace(path)
-            _flush(path.parent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Let a finished temporary file take the place of `path`, which is a whole file, old or new.
+
+    The file is flushed to disk before it is renamed: a crash must not leave the name without content.
+    """
+    _flush(temporary)
+    temporary.replace(path)
+    _flush(path.parent)
 
 
 def write_table(
@@ -138,9 +145,9 @@ def _flush(path: Path) -> None:
 
 def _is_running(temporary: Path) -> bool:
     """Whether the process that made a temporary file still runs."""
-    match = re.search(r"\.(\d+)\.tmp$", temporary.name)
-    if not match:
-        return False
+    match = re.search(r"\.(\d+)\.[0-9a-f]+\.tmp$", temporary.name)
+    if not match or os.name == "nt":
+        return True  # not ours to judge; on Windows the question itself would be a signal
     try:
         os.kill(int(match.group(1)), 0)
     except ProcessLookupError:

@@ -28,10 +28,9 @@ from lookup.errors import (
 from lookup.games import GAMES, find_game
 from lookup.games.base import Game, Step
 from lookup.games.mask_game import MaskGame
-from lookup.records import Values
 from lookup.table import Move, Table, open_table
 from lookup.tablebase import Tablebase, open_tablebase
-from lookup.values import Outcome, Value
+from lookup.values import Outcome, Value, Values
 
 __version__ = "0.1.0"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -14,7 +13,6 @@ from lookup.console import JsonFlag, application, print_json, run
 from lookup.response import info_fields, line_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import SUFFIX, open_tablebase
-from lookup.values import Outcome
 
 if TYPE_CHECKING:
     from lookup.table import Table
@@ -27,7 +25,11 @@ TableArgument: TypeAlias = Annotated[
 TablesOption: TypeAlias = Annotated[
     list[Path] | None,
     typer.Option(
-        "--tables", metavar="DIR", help="Look here first, in place of ./tables; may be repeated."
+        "--tables",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Look here first, in place of ./tables; may be repeated.",
     ),
 ]
 BAR_WIDTH = 40
@@ -41,7 +43,8 @@ def overview(
     """Ask solved games about positions."""
     if version:
         typer.echo(f"endtable {__version__}")
-    elif context.invoked_subcommand is None:
+        raise typer.Exit
+    if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
 
@@ -105,16 +108,15 @@ def info(table: TableArgument, tables: TablesOption = None, as_json: JsonFlag = 
         typer.echo(f"{'positions:':<11} {described.positions:,} of {described.size:,} indices")
         for outcome, count in fields["counts"].items():
             typer.echo(f"{outcome + ':':<11} {count:,} ({count / described.positions:.1%})")
-        _print_histogram(opened)
+        _print_histogram(fields["histogram"])
 
 
-def _print_histogram(table: Table) -> None:
-    counts = table.histogram()
-    if not counts[Outcome.WIN]:
+def _print_histogram(histogram: dict[str, list[int]] | None) -> None:
+    if histogram is None:
         typer.echo("remoteness: not stored")
         return
     typer.echo("remoteness:")
-    both = list(zip(counts[Outcome.LOSS], counts[Outcome.WIN], strict=True))
+    both = list(zip(histogram["loss"], histogram["win"], strict=True))
     largest = max(loss + win for loss, win in both)
     width = len(f"{largest:,}")
     for remoteness, (loss, win) in enumerate(both):
@@ -133,7 +135,7 @@ def _block() -> str:
 
 def _open(table: str, directories: list[Path] | None) -> Table:
     """A table by path, if it looks like one, else by name: what was built here must be found here."""
-    if table.endswith(SUFFIX) or os.sep in table or Path(table).is_file():
+    if table.endswith(SUFFIX) or Path(table).name != table:
         return open_table(table)
     return open_tablebase(directories or [Path("tables")])[table]
 

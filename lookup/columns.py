@@ -25,9 +25,9 @@ def read_items(file: TableFile, name: str) -> NDArray[np.unsignedinteger]:
         CorruptTableError: a chunk is damaged, or a number is larger than it may be.
     """
     column = file.columns[name].column
-    items = unpack(file.read_column(name), column.bits, column.items)
-    _check_items(file, name, items)
-    return items
+    packed = file.read_column(name)
+    _check_items(file, name, packed)
+    return unpack(packed, column.bits, column.items)
 
 
 class ChunkCache:
@@ -107,19 +107,22 @@ class CachedColumn:
         if chunk is None:
             # Two threads may decode the same chunk at once; neither waits for the other.
             chunk = self._file.read_chunk(self._name, number)
-            packed = np.frombuffer(chunk, dtype_of(self._bits))
-            _check_items(self._file, self._name, unpack(packed, self._bits, self._share))
+            _check_items(self._file, self._name, np.frombuffer(chunk, dtype_of(self._bits)))
             self._cache.put(key, chunk)
         return chunk
 
 
-def _check_items(file: TableFile, name: str, items: NDArray[np.unsignedinteger]) -> None:
+def _check_items(file: TableFile, name: str, packed: NDArray[np.unsignedinteger]) -> None:
     """Refuse numbers that would lead out of the table or overflow a record.
 
     Only a file whose digests were made to match can have them, but such files may come from anywhere.
     """
     last_record = file.columns[OUTCOME].column.items - 1
     largest = {CLASSES: last_record, REMOTENESS: file.info.longest_remoteness}.get(name)
-    if largest is not None and int(items.max()) > largest:
-        problem = f"is damaged: {name} holds {int(items.max())}, beyond the largest it may, {largest}"
+    if largest is None:
+        return
+    bits = file.columns[name].column.bits
+    found = int(unpack(packed, bits, len(packed) * max(1, 8 // bits)).max())
+    if found > largest:
+        problem = f"is damaged: {name} holds {found}, beyond the largest it may, {largest}"
         raise CorruptTableError(file.path, problem)

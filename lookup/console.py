@@ -34,7 +34,7 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     try:
         code = app(args=arguments, prog_name=name, standalone_mode=False)
     except EndtableError as error:
-        _fail(str(error), MISTAKE if isinstance(error, CallerError) else FAILURE)
+        _fail(str(error), exit_code(error))
     except BrokenPipeError:
         # The reader of our output has gone; what is still buffered must not raise once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -57,6 +57,16 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2))
 
 
-def _fail(message: str, code: int) -> NoReturn:
+def print_error(message: str) -> None:
+    """Print an error as one line."""
     typer.echo(f"error: {' '.join(message.split())}", err=True)
+
+
+def exit_code(error: EndtableError) -> int:
+    """The exit code that an error calls for."""
+    return MISTAKE if isinstance(error, CallerError) else FAILURE
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    print_error(message)
     sys.exit(code)

@@ -10,8 +10,8 @@
 
 A column is a one-dimensional little-endian array of 8, 16 or 32-bit elements, chunked, filters zstd
 (32015) and fletcher32 in this order; see `blocks.py` for what a chunk holds and how items of less
-than a byte share one. Its attributes are the fields of `Column`. The last chunk is padded with zeros
-to full size. Nothing is compressed but the columns.
+than a byte share one. Its attributes are the fields of `Column` and its `packing` in words. The last
+chunk is padded with zeros to full size. Nothing is compressed but the columns.
 
 `digest` is the SHA-256 of the canonical metadata (`canonical`) followed by the chunk digests of the
 columns in alphabetical order. A chunk digest alone would not notice a changed attribute, and a
@@ -30,7 +30,7 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
-from lookup.blocks import PACKED_BITS, dtype_of, packed_length
+from lookup.blocks import PACKED_BITS, dtype_of, packed_length, smallest_bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,6 +47,10 @@ CHUNK_BYTES = 256 * 1024
 CHUNK_BYTES_LARGE = 64 * 1024
 LARGE_TABLE = 256 * 1024 * 1024
 
+INTEGRITY = (
+    "sha256/<column> holds the SHA-256 of each decoded chunk of a column; digest is the SHA-256 of the "
+    "canonical metadata followed by these, columns in alphabetical order."
+)
 CODES = {1: "0 loss, 1 win", 2: "0 not a position, 1 loss, 2 draw, 3 win"}
 """What the items of `outcome` mean, by their width."""
 
@@ -71,9 +75,36 @@ class Column:
         return self.length * dtype_of(self.bits).itemsize
 
     @property
+    def packing(self) -> str:
+        """How items lie in the array, in words."""
+        if self.bits < 8:
+            return f"{8 // self.bits} items a byte, the first in the least significant bits"
+        return f"one item an element, an unsigned little-endian integer of {self.bits} bits"
+
+    @property
     def attributes(self) -> dict[str, int | str]:
         """What the dataset says of itself."""
-        return {"bits": self.bits, "items": self.items, "meaning": self.meaning}
+        return {
+            "bits": self.bits,
+            "items": self.items,
+            "meaning": self.meaning,
+            "packing": self.packing,
+        }
+
+    @classmethod
+    def from_attributes(cls, name: str, attributes: Mapping[str, int | str]) -> Column:
+        """The column that a dataset describes.
+
+        Raises:
+            TypeError, ValueError: the attributes are not those of a column.
+        """
+        bits, items, meaning = (attributes.get(key) for key in ("bits", "items", "meaning"))
+        if not (isinstance(bits, int) and isinstance(items, int) and isinstance(meaning, str)):
+            raise TypeError(f"{name} does not describe itself")
+        column = cls(name, bits, items, meaning)
+        if bits not in PACKED_BITS or column.attributes != attributes:
+            raise ValueError(f"{name} does not describe itself as expected")
+        return column
 
 
 def outcome_column(bits: int, items: int) -> Column:
@@ -94,6 +125,10 @@ def classes_column(bits: int, items: int) -> Column:
     return Column(CLASSES, bits, items, meaning)
 
 
+COLUMN_KINDS = {OUTCOME: outcome_column, REMOTENESS: remoteness_column, CLASSES: classes_column}
+"""How each column describes itself, from its width and length."""
+
+
 @dataclasses.dataclass(frozen=True)
 class TableInfo:
     """What a table says of itself: the root attributes of its file."""
@@ -106,6 +141,7 @@ class TableInfo:
     rules: str
     notation: str
     indexing: str
+    integrity: str
     solver: str
     builder: str
     size: int
@@ -129,6 +165,7 @@ class TableInfo:
             rules=game.rules,
             notation=game.notation,
             indexing=game.indexing,
+            integrity=INTEGRITY,
             solver=game.solver,
             builder=builder,
             size=game.size,
@@ -165,20 +202,23 @@ class TableInfo:
         return self == dataclasses.replace(other, builder=self.builder)
 
 
-def columns_are_sound(columns: Mapping[str, Column], info: TableInfo) -> bool:
-    """Whether columns have the widths and lengths that a table so described can have."""
-    outcome = columns.get(OUTCOME)
+def is_sound(info: TableInfo, columns: Mapping[str, Column]) -> bool:
+    """Whether totals, widths and lengths are such as a table of this size can have."""
+    totals = (info.losses, info.draws, info.wins)
+    if min(totals) < 0 or sum(totals) != info.positions or not 1 <= info.positions <= info.size:
+        return False
+    outcome, remoteness, classes = (columns.get(name) for name in (OUTCOME, REMOTENESS, CLASSES))
     if outcome is None or outcome.bits not in CODES or not set(columns) <= set(COLUMNS):
         return False
-    if any(column.bits not in PACKED_BITS for column in columns.values()):
-        return False
-    if CLASSES in columns:
-        fits = columns[CLASSES].items == info.size and 1 <= outcome.items <= info.size + 1
+    if remoteness is None:
+        fits = info.longest_remoteness == -1
     else:
-        fits = outcome.items == info.size
-    if REMOTENESS in columns:
-        return fits and info.longest_remoteness >= 0 and columns[REMOTENESS].items == outcome.items
-    return fits and info.longest_remoteness == -1
+        # A position r plies from the end has r others on its way.
+        fits = 0 <= info.longest_remoteness < info.size and remoteness.items == outcome.items
+        fits = fits and remoteness.bits == smallest_bits(info.longest_remoteness)
+    if classes is None:
+        return fits and outcome.items == info.size
+    return fits and classes.items == info.size and 1 <= outcome.items <= info.size + 1
 
 
 def canonical(value: object) -> bytes:

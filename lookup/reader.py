@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -32,7 +33,7 @@ from lookup.format import (
     ZSTD_FILTER,
     Column,
     TableInfo,
-    columns_are_sound,
+    is_sound,
     table_digest,
 )
 from lookup.games import game_class
@@ -93,11 +94,13 @@ class TableFile:
             CorruptTableError: the chunk is not what was written.
         """
         stored = self.columns[name]
-        with self._lock:
-            self._file.seek(stored.offsets[number])
-            raw = self._file.read(stored.sizes[number])
         try:
+            with self._lock:
+                self._file.seek(stored.offsets[number])
+                raw = self._file.read(stored.sizes[number])
             chunk = decode(raw, stored.chunk_bytes)
+        except OSError as error:
+            raise TableFileError(self.path, f"cannot be read: {error.strerror or error}") from None
         except BlockError as error:
             raise CorruptTableError(
                 self.path, f"is damaged: chunk {number} of {name} {error}"
@@ -159,13 +162,9 @@ class TableFile:
 
     def _columns(self, file: Any) -> dict[str, StoredColumn]:
         names = sorted(set(file) - {DIGESTS})
-        described: dict[str, Column] = {}
-        for name in names:
-            attributes = _attributes(file[name])
-            described[name] = Column(name, **attributes)  # type: ignore[arg-type]  # checked next
-        sound = columns_are_sound(described, self.info) and set(file[DIGESTS]) == set(names)
-        if not sound:
-            problem = f"is damaged: expected columns of {', '.join(COLUMNS)} that fit its size"
+        described = {name: Column.from_attributes(name, _attributes(file[name])) for name in names}
+        if not is_sound(self.info, described) or set(file[DIGESTS]) != set(names):
+            problem = f"is damaged: expected totals and {', '.join(COLUMNS)} that fit its size"
             raise CorruptTableError(self.path, problem)
         return {
             name: self._stored_column(file[name], file[DIGESTS][name], column)
@@ -190,8 +189,11 @@ class TableFile:
             places[number] = (chunk.byte_offset, chunk.size)
 
         dataset.id.chunk_iter(note)
-        if len(places) != count or any(length > 2 * CHUNK_BYTES for _, length in places.values()):
-            raise ValueError(f"{column.name} lacks chunks or has oversized ones")
+        if len(places) != count:
+            raise ValueError(f"{column.name} has {len(places)} chunks, not {count}")
+        end = os.fstat(self._file.fileno()).st_size
+        if any(offset < 0 or offset + length > end for offset, length in places.values()):
+            raise ValueError(f"{column.name} has chunks beyond the end of the file")
         if digests.shape != (count, 32) or digests.dtype != np.uint8 or digests.chunks is not None:
             raise ValueError(f"the digests of {column.name} have an unexpected shape or type")
         offsets, sizes = zip(*(places[number] for number in range(count)), strict=True)
@@ -199,13 +201,16 @@ class TableFile:
 
 
 def _open(path: Path) -> BinaryIO:
+    missing = MissingTableError(path.name or str(path), [path.parent], None)
     try:
-        return path.open("rb")
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise MissingTableError(path.name, [path.parent], None) from None
+        if path.is_file() or not path.exists():
+            return path.open("rb")
+    except (FileNotFoundError, NotADirectoryError):
+        raise missing from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
         raise TableFileError(path, f"cannot be read: {reason}") from None
+    raise missing  # a folder, or a pipe that would never answer
 
 
 def _filters(dataset: Any) -> list[int]:

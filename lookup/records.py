@@ -1,19 +1,18 @@
 """The records of an open table as an indexable array: decoded whole, or chunk by chunk on demand.
 
-A record is one number: `remoteness << 2 | outcome code`. `Palette` turns one into a `Value`, `Values`
-shows many as arrays.
+A record is one number: `remoteness << 2 | outcome code`. `Palette` turns one into a `Value`,
+`decoded` turns many into `Values`.
 """
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, Self
 
 import numpy as np
 
 from lookup.columns import CachedColumn, ChunkCache, read_items
 from lookup.format import CLASSES, OUTCOME, REMOTENESS
-from lookup.values import Outcome, Value
+from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,49 +45,26 @@ class Palette(dict[int, Value | None]):
         return value
 
 
-class Values:
-    """The values of many positions, as arrays of the same shape, made when first asked for."""
-
-    def __init__(self, records: NDArray[np.unsignedinteger], has_remoteness: bool) -> None:
-        self._records = records
-        self._has_remoteness = has_remoteness
-
-    def __len__(self) -> int:
-        return len(self._records)
-
-    @cached_property
-    def outcome(self) -> NDArray[np.unsignedinteger]:
-        """The codes of `Outcome`; 0 for an index that is not a position."""
-        return self._records & self._records.dtype.type(3)
-
-    @cached_property
-    def remoteness(self) -> NDArray[np.unsignedinteger] | None:
-        """Plies to the end where the outcome is a win or a loss, 0 elsewhere; None if not stored."""
-        return self._records >> self._records.dtype.type(2) if self._has_remoteness else None
-
-    @property
-    def grundy(self) -> NDArray[np.unsignedinteger] | None:
-        """Nim-values; None if not stored."""
-        return None
+def decoded(records: NDArray[np.unsignedinteger], has_remoteness: bool) -> Values:
+    """Many records as arrays; `records` itself becomes one of them."""
+    remoteness = records >> records.dtype.type(2) if has_remoteness else None
+    records &= records.dtype.type(3)
+    return Values(records, remoteness, None)
 
 
 class Records(Protocol):
     """An array of records that can be asked for one or for many."""
 
     @property
-    def items(self) -> SupportsIndexing:
+    def by_index(self) -> SupportsIndexing:
         """What is indexed for a single record: the object itself, or a faster one."""
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        """The records of many indices, none of them negative.
-
-        Raises:
-            IndexError: one is beyond the end.
-        """
+        """The records of many indices, which must be in range, as a new array."""
 
 
 class SupportsIndexing(Protocol):
-    """`items[index]` is an int."""
+    """`by_index[index]` is an int."""
 
     def __getitem__(self, index: int, /) -> int:
         """The record of one index."""
@@ -114,8 +90,8 @@ class DecodedRecords:
 
     def __init__(self, records: NDArray[np.unsignedinteger]) -> None:
         # bytes and memoryviews are indexed several times faster than numpy arrays; both share memory.
-        self.items: bytes | memoryview = records.tobytes() if records.itemsize == 1 else records.data
-        self._array = np.frombuffer(self.items, records.dtype)
+        self.by_index: bytes | memoryview = records.tobytes() if records.itemsize == 1 else records.data
+        self._array = np.frombuffer(self.by_index, records.dtype)
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """One vectorised gather."""
@@ -127,7 +103,6 @@ class ChunkedRecords:
 
     def __init__(self, file: TableFile, cache_bytes: int) -> None:
         self.cache = ChunkCache(cache_bytes)
-        self._size = file.info.size
         self._dtype = _record_dtype(file)
         columns = {name: CachedColumn(file, name, self.cache) for name in file.columns}
         self._outcome = columns[OUTCOME]
@@ -136,11 +111,12 @@ class ChunkedRecords:
         self._is_narrow = _is_narrow(file)
 
     @property
-    def items(self) -> Self:
+    def by_index(self) -> Self:
         """Itself: there is nothing faster."""
         return self
 
     def __getitem__(self, index: int, /) -> int:
+        index = int(index)  # a numpy integer may be too narrow for what follows
         if self._classes is not None:
             index = self._classes[index]
         outcome = self._outcome[index]
@@ -150,8 +126,6 @@ class ChunkedRecords:
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """Grouped by chunk, so that each chunk is decoded once."""
-        if len(indices) and int(indices.max()) >= self._size:
-            raise IndexError
         if self._classes is not None:
             indices = self._classes.take(indices).astype(np.int64)
         remoteness = None if self._remoteness is None else self._remoteness.take(indices)

@@ -11,14 +11,14 @@ import numpy as np
 from lookup.errors import InvalidPositionError
 from lookup.format import REMOTENESS
 from lookup.reader import TableFile
-from lookup.records import DecodedRecords, Palette, Values, open_records
-from lookup.values import Outcome, Value
+from lookup.records import DecodedRecords, Palette, decoded, open_records
+from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
     from os import PathLike
     from types import TracebackType
 
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
     from lookup.format import TableInfo
     from lookup.games.base import Game
@@ -56,7 +56,7 @@ class Table:
             raise
         if isinstance(self._records, DecodedRecords):
             self._file.close()
-        self._items = self._records.items
+        self._by_index = self._records.by_index
         self._size = self._file.info.size
         self._palette = Palette(REMOTENESS in self._file.columns)
 
@@ -112,7 +112,7 @@ class Table:
             InvalidPositionError: the index is out of range or not a position.
         """
         if 0 <= index < self._size:
-            value = self._palette[self._items[index]]
+            value = self._palette[self._by_index[index]]
             if value is not None:
                 return value
         self.game.require_position(index)
@@ -143,12 +143,11 @@ class Table:
         if wanted.size and wanted.dtype.kind not in "iu":
             raise InvalidPositionError(str(wanted.dtype), "indices of an integer type")
         flat = wanted.astype(np.int64, copy=False).ravel()
-        try:
-            records = self._records.take(_non_negative(flat))
-        except IndexError:
+        if len(flat) and not 0 <= flat.min() <= flat.max() < self._size:
             bad = int(wanted.ravel()[(flat < 0) | (flat >= self._size)][0])
-            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}") from None
-        return Values(records.reshape(wanted.shape), REMOTENESS in self._file.columns)
+            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}")
+        records = self._records.take(flat).reshape(wanted.shape)
+        return decoded(records, REMOTENESS in self._file.columns)
 
     # --- moves ------------------------------------------------------------------------------------
 
@@ -205,13 +204,6 @@ class Table:
                     remoteness = values.remoteness[values.outcome == end]
                     count += np.bincount(remoteness, minlength=longest + 1)
         return {end: count.tolist() for end, count in counts.items()}
-
-
-def _non_negative(indices: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same indices; an IndexError for a negative one, which numpy would count from the end."""
-    if len(indices) and indices.min() < 0:
-        raise IndexError
-    return indices
 
 
 def _preference(move: Move) -> tuple[int, int]:

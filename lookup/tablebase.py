@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from lookup.errors import CallerError, MissingTableError
+from lookup.errors import CallerError, CorruptTableError, MissingTableError
 from lookup.games import find_game
 from lookup.table import CACHE_BYTES, Table, open_table
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 Place: TypeAlias = str | os.PathLike[str]
 SUFFIX = ".h5"
 PATH_VARIABLE = "ENDTABLE_PATH"
-_NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_NAME = re.compile(r"(?=.{1,100}$)[a-z0-9]+(-[a-z0-9]+)*")
 
 
 def packaged_tables() -> Path:
@@ -41,6 +42,7 @@ class Tablebase:
         self.directories = search_path(directories)
         self._cache_bytes = cache_bytes
         self._open: dict[str, Table] = {}
+        self._lock = Lock()
 
     def __getitem__(self, name: str) -> Table:
         """The table called `name`.
@@ -49,9 +51,10 @@ class Tablebase:
             MissingTableError: it is nowhere on the search path; says which command builds it.
             TableFileError: its file cannot be used.
         """
-        if name not in self._open:
-            self._open[name] = open_table(self._find(name), cache_bytes=self._cache_bytes)
-        return self._open[name]
+        with self._lock:
+            if name not in self._open:
+                self._open[name] = self._open_table(name)
+            return self._open[name]
 
     def get(self, name: str) -> Table | None:
         """The table called `name`, or None if there is none."""
@@ -66,7 +69,8 @@ class Tablebase:
     def __iter__(self) -> Iterator[str]:
         """The names of all tables on the search path, in alphabetical order."""
         files = (file for place in self.directories for file in place.glob(f"*{SUFFIX}"))
-        return iter(sorted({file.stem for file in files if _NAME.fullmatch(file.stem)}))
+        names = {file.stem for file in files if _NAME.fullmatch(file.stem) and file.is_file()}
+        return iter(sorted(names))
 
     def close(self) -> None:
         """Close every table."""
@@ -84,6 +88,13 @@ class Tablebase:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _open_table(self, name: str) -> Table:
+        table = open_table(self._find(name), cache_bytes=self._cache_bytes)
+        if table.name != name:
+            table.close()
+            raise CorruptTableError(table.path, f"holds the table {table.name!r}, not {name!r}")
+        return table
 
     def _find(self, name: str) -> Path:
         # A name is matched before it is joined to a folder: it can never lead out of one.

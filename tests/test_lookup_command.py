@@ -125,6 +125,8 @@ def test_version_and_help() -> None:
         (["line", "tactics-4x4", "XXXX"], "'XXXX' is not a position"),
         (["info", "no/such/file.h5"], "no table 'file.h5' in 'no/such'"),
         (["info", "."], "no table '.' in"),
+        (["info", "a" * 300], "no table 'aaa"),
+        (["probe", "rota", ".../.../... x", "--tables", "no/such/folder"], "'no/such/folder'"),
         (["ask"], "No such command 'ask'"),
         (["probe", "--frob"], "No such option: --frob"),
     ],

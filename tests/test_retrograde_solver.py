@@ -128,3 +128,8 @@ def test_two_solvers_give_the_same_bytes(normal: bool) -> None:
         for left, right in zip(one.columns, other.columns, strict=True):
             assert left.column == right.column
             assert left.data.tobytes() == right.data.tobytes()
+
+
+def test_too_large_a_game_is_refused() -> None:
+    with pytest.raises(GameError, match="graph is too large"):
+        retrograde.solve(GraphGame(2**31, ((0, 1),), ()), Engine.PYTHON)

@@ -13,6 +13,8 @@ from builder.compile import Engine
 from builder.solvers import mask
 from builder.writer import write_table
 from lookup import InvalidPositionError, MissingTableError, Outcome, Value, records
+from lookup import format as format_module
+from lookup import table as table_module
 from lookup.format import TableInfo
 from lookup.games.tactics import Tactics
 from tests.conftest import same_values
@@ -145,8 +147,20 @@ def test_batches_keep_their_shape(tables: lookup.Tablebase) -> None:
         table.probe_many([0.5])
 
 
-def test_the_histogram_adds_up(tables: lookup.Tablebase) -> None:
-    for name in tables:
+def test_a_line_may_come_back_to_where_it_began(tables: lookup.Tablebase) -> None:
+    table = tables["rota"]
+    first = table.line()[-1].position  # the position that the drawn line repeats
+    again = table.line(first)
+    assert again[-1].position == first
+    assert len({move.position for move in again}) == len(again)
+
+
+@pytest.mark.parametrize("step", [1000, 1 << 30])
+def test_the_histogram_adds_up(
+    step: int, tables: lookup.Tablebase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(table_module, "_HISTOGRAM_STEP", step)
+    for name in ("tactics-3x3", "tactics-4x4", "rota"):
         table = tables[name]
         counts = table.histogram()
         assert sum(counts[Outcome.WIN]) == table.info.wins
@@ -222,6 +236,32 @@ def test_threads_share_a_table(
         for thread in threads:
             thread.join()
     assert wrong == []
+
+
+@pytest.mark.usefixtures("chunked")
+def test_a_narrow_numpy_index_is_an_index(built: Callable[[str], Path]) -> None:
+    with lookup.open_table(built("tactics-4x5")) as table:
+        assert table.probe_index(np.uint8(255)) == table.probe_index(255)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("chunked")
+def test_closing_a_tablebase_closes_its_files(built: Callable[[str], Path]) -> None:
+    tables = lookup.open_tablebase(built("rota").parent)
+    table = tables["rota"]
+    assert table.probe_index(0) == Value(Outcome.DRAW)
+    tables.close()
+    assert table._file._file.closed
+
+
+def test_large_tables_have_smaller_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(format_module, "LARGE_TABLE", 100_000)
+    game = Tactics(4, 5)
+    solution = mask.solve(game, Engine.PYTHON)
+    info = TableInfo.describe(game, "a test", solution.counts, solution.longest)
+    write_table(tmp_path / "t.h5", info, solution.columns)
+    with lookup.open_table(tmp_path / "t.h5") as table:
+        assert {stored.chunk_bytes for stored in table._file.columns.values()} == {64 * 1024}
+        assert table.probe_index(0) == Value(Outcome.WIN, 16)
 
 
 def test_an_open_table_keeps_its_file(

@@ -20,10 +20,17 @@ from builder.solvers import mask, retrograde
 from builder.solvers.solution import PackedColumn
 from builder.writer import write_table
 from lookup import records
-from lookup.errors import CorruptTableError, FormatVersionError, NotATableError, TableFileError
+from lookup.errors import (
+    CorruptTableError,
+    FormatVersionError,
+    MissingTableError,
+    NotATableError,
+    TableFileError,
+)
 from lookup.format import TableInfo
 from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
+from lookup.reader import TableFile
 from tests.conftest import ROOT, same_values
 
 if TYPE_CHECKING:
@@ -228,6 +235,46 @@ def test_a_flipped_bit_never_changes_an_answer(
     assert refused > 50
 
 
+def test_a_chunk_that_lies_beyond_the_file(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    """The addresses of chunks are not covered by any digest, and a wild one must not reach `seek`."""
+    file = TableFile(built(TABLE))
+    file.close()
+    path = tmp_path / "wild.h5"
+    whole = built(TABLE).read_bytes()
+    for offset in (stored.offsets[0] for stored in file.columns.values()):
+        address = offset.to_bytes(8, "little")
+        assert whole.count(address) == 1
+        for wild in (len(whole) - 1, 1 << 40, (1 << 63) + 5, (1 << 64) - 2):
+            path.write_bytes(whole.replace(address, wild.to_bytes(8, "little")))
+            with pytest.raises(CorruptTableError):
+                lookup.open_table(path)
+
+
+def test_a_disk_that_fails_while_reading(
+    monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
+) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", 0)
+
+    class Failing:
+        def seek(self, at: int) -> None:
+            raise OSError(5, "Input/output error")
+
+        def close(self) -> None:
+            pass
+
+    with lookup.open_table(built(TABLE)) as table:
+        table._file._file.close()
+        table._file._file = Failing()  # type: ignore[assignment]
+        with pytest.raises(TableFileError, match="cannot be read: Input/output error"):
+            table.probe_index(0)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.h5")
+    with pytest.raises(MissingTableError):
+        lookup.open_table(tmp_path / "pipe.h5")
+
+
 def test_a_file_without_permission(tmp_path: Path) -> None:
     loop = tmp_path / "loop.h5"
     loop.symlink_to(loop)
@@ -280,8 +327,8 @@ def test_a_remoteness_beyond_the_longest(
 ) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", limit)
     game = Tactics(3, 3)
-    path = forge(tmp_path / "t.h5", game, mask.solve(game, Engine.PYTHON).columns, 3)
-    with pytest.raises(CorruptTableError, match="remoteness holds 7, beyond the largest it may, 3"):
+    path = forge(tmp_path / "t.h5", game, mask.solve(game, Engine.PYTHON).columns, 6)
+    with pytest.raises(CorruptTableError, match="remoteness holds 7, beyond the largest it may, 6"):
         probe_start(path)
 
 
@@ -289,6 +336,10 @@ def test_a_remoteness_beyond_the_longest(
     "changes",
     [
         {"longest_remoteness": -1},
+        {"longest_remoteness": 1 << 33},
+        {"longest_remoteness": 1 << 62},
+        {"positions": 0},
+        {"wins": -5},
         {"size": 511},
         {"name": "tactics-3x4"},
         {"game": "chess"},
@@ -311,5 +362,5 @@ def test_a_file_of_the_wrong_width(tmp_path: Path) -> None:
     game = Tactics(3, 3)
     outcome, remoteness = mask.solve(game, Engine.PYTHON).columns
     eight = PackedColumn(dataclasses.replace(outcome.column, bits=8), np.zeros(512, np.uint8))
-    with pytest.raises(CorruptTableError, match="expected columns"):
+    with pytest.raises(CorruptTableError, match="expected totals and"):
         lookup.open_table(forge(tmp_path / "t.h5", game, (eight, remoteness), 7))

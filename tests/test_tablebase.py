@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import lookup
-from lookup.errors import InvalidParameterError, MissingTableError, UnknownGameError
+from lookup.errors import CorruptTableError, InvalidParameterError, MissingTableError, UnknownGameError
 from lookup.tablebase import packaged_tables, search_path
 from tests.conftest import ROOT
 
@@ -46,7 +47,8 @@ def test_a_missing_table_says_what_builds_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["", ".", "..", "../tables/rota", "rota.h5", "ROTA", "rota\0", "röta", "a/b", "-x"]
+    "name",
+    ["", ".", "..", "../tables/rota", "rota.h5", "ROTA", "rota\0", "röta", "a/b", "-x", "a" * 101],
 )
 def test_odd_names_never_reach_the_file_system(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     with lookup.open_tablebase() as tables:
@@ -64,8 +66,27 @@ def test_find_game() -> None:
         lookup.find_game("tactics-9x9")
 
 
-def test_closed_tables_let_go(built: Callable[[str], Path]) -> None:
-    tables = lookup.open_tablebase(built("rota").parent)
-    table = tables["rota"]
-    tables.close()
-    assert table.probe_index(0).outcome is lookup.Outcome.DRAW  # small tables live in memory
+def test_small_tables_live_on_in_memory(built: Callable[[str], Path]) -> None:
+    with lookup.open_tablebase(built("rota").parent) as tables:
+        table = tables["rota"]
+    assert table.probe_index(0).outcome is lookup.Outcome.DRAW
+
+
+def test_a_file_under_another_name_is_refused(tmp_path: Path, built: Callable[[str], Path]) -> None:
+    (tmp_path / "tactics-4x4.h5").write_bytes(built("rota").read_bytes())
+    tables = lookup.open_tablebase(tmp_path)
+    with pytest.raises(CorruptTableError, match="holds the table 'rota', not 'tactics-4x4'"):
+        tables["tactics-4x4"]
+
+
+def test_folders_are_not_tables(tmp_path: Path) -> None:
+    (tmp_path / "chess.h5").mkdir()
+    with lookup.open_tablebase(tmp_path) as tables:
+        assert "chess" not in tables
+        with pytest.raises(MissingTableError):
+            tables["chess"]
+
+
+def test_threads_open_a_table_once(built: Callable[[str], Path]) -> None:
+    with lookup.open_tablebase(built("rota").parent) as tables, ThreadPoolExecutor(8) as pool:
+        assert len(set(map(id, pool.map(tables.__getitem__, ["rota"] * 32)))) == 1

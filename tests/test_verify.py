@@ -11,7 +11,7 @@ import pytest
 import lookup
 from builder.compile import Engine
 from builder.solvers import mask, retrograde
-from builder.solvers.solution import PackedColumn
+from builder.solvers.solution import PackedColumn, packed_remoteness
 from builder.verify import verify_file
 from builder.writer import write_table
 from lookup.blocks import pack, unpack
@@ -115,13 +115,61 @@ def test_the_message_names_position_and_truth(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "claim", [{"wins": 0}, {"losses": 1}, {"draws": 5}, {"positions": 3}, {"longest_remoteness": 9}]
+    "claim",
+    [
+        {"wins": 422, "losses": 90},
+        {"longest_remoteness": 9},
+        {"rules": "Whoever fills the last cell wins."},
+        {"indexing": "Bit r + c * rows."},
+        {"solver": "retrograde"},
+        {"integrity": "none"},
+    ],
+    ids=str,
 )
-def test_wrong_totals_are_found(claim: dict[str, int], tmp_path: Path) -> None:
+def test_a_wrong_description_is_found(claim: dict[str, Any], tmp_path: Path) -> None:
     game, solution = solved("tactics-3x3")
     path = write(tmp_path / "t.h5", game, solution, **claim)
-    with pytest.raises(VerificationError, match="claims"):
+    with pytest.raises(VerificationError, match=f"says of it that {min(claim)} is .*, but it is"):
         verify_file(path)
+
+
+@pytest.mark.parametrize(
+    "totals", [{"wins": 0}, {"losses": -1}, {"positions": 0}, {"wins": 9, "draws": 414}]
+)
+def test_totals_that_no_table_has_are_refused_at_once(totals: dict[str, int], tmp_path: Path) -> None:
+    game, solution = solved("tactics-3x3")
+    path = write(tmp_path / "t.h5", game, solution, **totals)
+    with pytest.raises((CorruptTableError, VerificationError)):
+        verify_file(path)
+
+
+def test_a_column_that_misleads_about_its_codes_is_found(tmp_path: Path) -> None:
+    game, solution = solved("tactics-3x3")
+    outcome, remoteness = solution.columns
+    wrong = PackedColumn(dataclasses.replace(outcome.column, meaning="0 win, 1 loss"), outcome.data)
+    forged = dataclasses.replace(solution, columns=(wrong, remoteness))
+    with pytest.raises(VerificationError, match="says of outcome that meaning is '0 win, 1 loss'"):
+        verify_file(write(tmp_path / "t.h5", game, forged))
+
+
+def test_a_game_with_loops_needs_remoteness(tmp_path: Path) -> None:
+    """Outcomes alone could call a draw by repetition a win and still agree with their successors."""
+    game, solution = solved("rota")
+    outcome, _, classes = solution.columns
+    forged = dataclasses.replace(solution, columns=(outcome, classes), longest=-1)
+    with pytest.raises(VerificationError, match="stores no remoteness"):
+        verify_file(write(tmp_path / "t.h5", game, forged))
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_explanations_do_not_overflow(engine: Engine, tmp_path: Path) -> None:
+    """A record is a byte here, and the right value of index 0 does not fit one once shifted."""
+    game, solution = solved("tactics-1x9-run1")
+    plies = np.full(game.size, 63, np.uint8)
+    columns = (solution.columns[0], packed_remoteness(plies, 63))
+    forged = dataclasses.replace(solution, columns=columns, longest=63)
+    with pytest.raises(VerificationError, match=r"it is a (win|loss) in 64$"):
+        verify_file(write(tmp_path / "t.h5", game, forged), engine)
 
 
 def test_wrong_classes_are_found(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ from lookup.errors import GameError
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, MutableSequence
+    from collections.abc import Callable, Iterator, MutableSequence
 
     from numpy.typing import NDArray
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 # Compiled code knows no enums.
 NOT_A_POSITION, LOSS, DRAW, WIN = map(int, Outcome)
 UNSETTLED = 255
+LARGEST = 2**31 - 1
 _SLICE = 1 << 16  # nodes between two reports
 
 
@@ -65,12 +66,19 @@ class Nodes:
         count = _number_classes(engine)(
             rule(game.is_position, engine), rule(game.transform, engine), game.symmetries, classes
         )
-        smallest = np.unique(classes, return_index=True)[1]
-        return cls(count, classes, np.concatenate([[-1], smallest])[-count:])
+        # Where each number occurs first; 0 occurs only if there are holes, and has no representative.
+        numbers, first = np.unique(classes, return_index=True)
+        return cls(count, classes, np.concatenate([[-1], first[numbers > 0]]))
 
 
 def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
-    """Outcome and remoteness of every index or, if the game has symmetries, of every class."""
+    """Outcome and remoteness of every index or, if the game has symmetries, of every class.
+
+    Raises:
+        GameError: the game is too large for this solver, or breaks the contract.
+    """
+    if game.size > LARGEST or game.max_moves > np.iinfo(np.uint16).max:
+        raise GameError(f"{game.table_name} is too large: at most {LARGEST} indices, 65535 moves each")
     nodes = Nodes.of(game, engine)
     outcome, rounds = _settle(game, nodes, engine, report)
     weights = np.bincount(nodes.classes, minlength=nodes.count) if game.symmetries > 1 else None
@@ -98,7 +106,8 @@ def _settle(
     """The outcome of every node, and the nodes settled in each round."""
     outcome = np.full(nodes.count, UNSETTLED, np.uint8)
     unrefuted = np.zeros(nodes.count, np.uint16)
-    places, sources = _prepare_nodes(game, nodes, engine, outcome, unrefuted)
+    steps = _steps(nodes.count, 2 if game.predecessors else 3, report)
+    places, sources = _prepare_nodes(game, nodes, engine, outcome, unrefuted, steps)
 
     # Every node enters the queue once, so rounds are stretches of it.
     queue = np.zeros(nodes.count, np.uint32)
@@ -117,11 +126,23 @@ def _settle(
                 predecessors, nodes.classes, nodes.representatives, places, sources,
                 queue, low, high, end, out, outcome, unrefuted,
             )  # fmt: skip
-            report(high, nodes.count)
+            steps(high - low)
         first = stop
+    steps(nodes.count - end)
     outcome[outcome == UNSETTLED] = DRAW
-    report(nodes.count, nodes.count)
     return outcome, rounds
+
+
+def _steps(nodes: int, passes: int, report: Report) -> Callable[[int], None]:
+    """A function to tell how many nodes more have been passed, of all nodes in all passes."""
+    done = 0
+
+    def steps(more: int) -> None:
+        nonlocal done
+        done += more
+        report(done, nodes * passes)
+
+    return steps
 
 
 def _prepare_nodes(
@@ -130,6 +151,7 @@ def _prepare_nodes(
     engine: Engine,
     outcome: NDArray[np.uint8],
     unrefuted: NDArray[np.uint16],
+    steps: Callable[[int], None],
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
     """Settle the ended nodes, count the moves of the others, and list their moves turned round.
 
@@ -145,6 +167,7 @@ def _prepare_nodes(
     walk = (nodes.classes, nodes.representatives, out)
     for low, high in _slices(0, nodes.count):
         _open_nodes(engine)(successors, *tests, *walk, low, high, outcome, unrefuted, places)
+        steps(high - low)
     stuck = np.flatnonzero((outcome == UNSETTLED) & (unrefuted == 0))
     if len(stuck):
         index = int(nodes.representatives[stuck[0]] if len(nodes.classes) else stuck[0])
@@ -155,6 +178,7 @@ def _prepare_nodes(
         sources = np.zeros(int(places[-1]), np.uint32)
         for low, high in _slices(0, nodes.count):
             _list_sources(engine)(successors, *walk, low, high, outcome, places, sources)
+            steps(high - low)
     return places, sources
 
 

@@ -168,13 +168,22 @@ class Game(ABC):
         pattern = re.escape(cls.name) + r"-(\d{1,9})" * len(names)
         if not (match := re.fullmatch(pattern, table_name)):
             return None
-        return cls(**dict(zip(names, map(int, match.groups()), strict=True)))
+        types = cls.parameter_types()
+        values = zip(names, map(int, match.groups()), strict=True)
+        game = cls(**{name: types[name](value) for name, value in values})
+        return game if game.table_name == table_name else None
 
     @property
     def build_command(self) -> str:
         """The command that builds this game's table."""
-        flags = (f"--{key.replace('_', '-')} {value}" for key, value in self.parameters.items())
-        return " ".join(["build-tables", self.name, *flags])
+        words = ["build-tables", self.name]
+        for key, value in self.parameters.items():
+            flag = f"--{key.replace('_', '-')}"
+            if not isinstance(value, bool):
+                words += [flag, str(value)]
+            elif value:
+                words.append(flag)
+        return " ".join(words)
 
     # --- what every game has from the above -------------------------------------------------------
 
