@@ -20,6 +20,7 @@ from contextlib import contextmanager
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
+from threading import RLock
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -38,8 +39,10 @@ class Engine(StrEnum):
     PYTHON = "python"
 
 
-WORTH_COMPILING = 200_000
+WORTH_COMPILING = 100_000
 """Below this many indices, starting numba takes longer than it saves (`scripts/bench engine`)."""
+
+_compiling = RLock()  # numba's settings are global, and helpers are compiled inside their callers
 
 
 def has_numba() -> bool:
@@ -120,9 +123,14 @@ def _compiled_rule(function: Callable[..., int]) -> Callable[..., int]:
     return compiled
 
 
-@cache
 def _dispatcher(function: Callable[..., Any], signature: Any) -> Any:
-    """The compiled form of a function, with its helpers compiled too."""
+    """The compiled form of a function, with its helpers compiled too; made once, whoever asks."""
+    with _compiling:
+        return _make_dispatcher(function, signature)
+
+
+@cache
+def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
     import numba  # optional, and slow to import
 
     def with_helpers(value: object) -> object:

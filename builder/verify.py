@@ -223,8 +223,8 @@ def _expected(
     quickest = slowest = -1
     drawn = False
     for at in range(successors(index, out)):
-        # numba gives & and // of unsigned and signed numbers a signed type, but not >>.
-        outcome, remoteness = records[out[at]] & 3, records[out[at]] // 4
+        after = records[out[at]] + 0  # to numba, a sum of unsigned and signed is signed, and wide
+        outcome, remoteness = after & 3, after >> 2
         if outcome == LOSS:
             quickest = remoteness if quickest < 0 else min(quickest, remoteness)
         elif outcome == WIN:

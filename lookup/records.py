@@ -47,9 +47,11 @@ class Palette(dict[int, Value | None]):
 
 def decoded(records: NDArray[np.unsignedinteger], has_remoteness: bool) -> Values:
     """Many records as arrays; `records` itself becomes one of them."""
-    remoteness = records >> records.dtype.type(2) if has_remoteness else None
-    records &= records.dtype.type(3)
-    return Values(records, remoteness, None)
+    if not has_remoteness:
+        return Values(records, None, None)
+    outcome = records & records.dtype.type(3)
+    records >>= records.dtype.type(2)
+    return Values(outcome, records, None)
 
 
 class Records(Protocol):
@@ -94,8 +96,8 @@ class DecodedRecords:
         self._array = np.frombuffer(self.by_index, records.dtype)
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        """One vectorised gather."""
-        return self._array[indices]
+        """One vectorised gather; the mode spares numpy a second check of what is in range."""
+        return self._array.take(indices, mode="wrap")
 
 
 class ChunkedRecords:

@@ -143,7 +143,8 @@ class Table:
         if wanted.size and wanted.dtype.kind not in "iu":
             raise InvalidPositionError(str(wanted.dtype), "indices of an integer type")
         flat = wanted.astype(np.int64, copy=False).ravel()
-        if len(flat) and not 0 <= flat.min() <= flat.max() < self._size:
+        # Seen as unsigned, a negative index is a huge one: one pass checks both ends.
+        if len(flat) and int(flat.view(np.uint64).max()) >= self._size:
             bad = int(wanted.ravel()[(flat < 0) | (flat >= self._size)][0])
             raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}")
         records = self._records.take(flat).reshape(wanted.shape)

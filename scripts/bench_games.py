@@ -7,22 +7,27 @@ loop of `builder/solvers/mask.py` in C, as the ceiling of what a compiler makes 
 from __future__ import annotations
 
 import ctypes
+import json
 import shutil
 import subprocess
+import time
 from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
+from builder.build import SOLVERS, build_table
+from builder.compile import Engine
 from lookup.errors import InvalidPositionError
+from lookup.games import GAMES
 from lookup.games.base import Game, IndexTest, Neighbours, SolverKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableSequence, Sequence
-    from pathlib import Path
 
     from numpy.typing import NDArray
 
@@ -233,6 +238,21 @@ def dict_pursuit(side: int) -> dict[Chase, tuple[int, int]]:
 def in_index_order(values: dict[Chase, tuple[int, int]]) -> NDArray[np.int64]:
     """The outcomes and remotenesses of `dict_pursuit` as two rows, by the index of `Pursuit`."""
     return np.array([values[position] for position in sorted(values)]).T
+
+
+# --- a whole solve, for processes of their own ----------------------------------------------------
+
+
+def whole(name: str, parameters: str, engine: str, folder: str) -> float:
+    """Seconds to solve a game or, if there is a folder for it, to solve, write and verify it."""
+    GAMES[Pursuit.name] = Pursuit  # where verifying looks up the game of a file
+    game = GAMES[name].from_parameters(json.loads(parameters))
+    started = time.perf_counter()
+    if folder:
+        build_table(game, Path(folder), engine=Engine(engine))
+    else:
+        SOLVERS[game.solver].solve(game, Engine(engine))
+    return time.perf_counter() - started
 
 
 # --- the ceiling ----------------------------------------------------------------------------------

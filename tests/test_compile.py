@@ -36,13 +36,13 @@ def total(step, size, out):
     return count
 
 hits = []
-real = compiling._dispatcher.__wrapped__
+real = compiling._make_dispatcher.__wrapped__
 def spy(function, signature):
     dispatcher = real(function, signature)
     if signature is not None:
         hits.append(sum(dispatcher.stats.cache_hits.values()))
     return dispatcher
-compiling._dispatcher = compiling.cache(spy)
+compiling._make_dispatcher = compiling.cache(spy)
 print(total(Engine.NUMBA)(rule(rules.step, Engine.NUMBA), 10, np.zeros(4, np.int64)), hits)
 """
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 NOT_A_POSITION, LOSS, DRAW, WIN = map(int, Outcome)
 UNSETTLED = 255
 LARGEST = 2**31 - 1
-_SLICE = 1 << 16  # nodes between two reports
+_SLICE = 1 << 18  # nodes between two reports
 
 
 @dataclass(frozen=True)
@@ -215,16 +215,14 @@ def _number_classes(
     return count
 
 
-def _neighbours(
+def _class_neighbours(
     step: Neighbours,
     classes: NDArray[np.int32],
     representatives: NDArray[np.int64],
     node: int,
     out: MutableSequence[int],
 ) -> int:
-    """The nodes a step away, each once."""
-    if len(classes) == 0:
-        return step(node, out)
+    """The classes a step away from a class, each once."""
     found = 0
     for at in range(step(int(representatives[node]), out)):
         neighbour = int(classes[out[at]])
@@ -263,7 +261,10 @@ def _open_nodes(
         if end:
             outcome[node] = end
             continue
-        count = _neighbours(successors, classes, representatives, node, out)
+        if len(classes):
+            count = _class_neighbours(successors, classes, representatives, node, out)
+        else:
+            count = successors(node, out)
         unrefuted[node] = count
         if len(places):
             for at in range(count):
@@ -287,11 +288,15 @@ def _list_sources(
     `places` holds where each list ends at the start, and where it begins at the end.
     """
     for node in range(low, high):
-        if outcome[node] == UNSETTLED:
-            for at in range(_neighbours(successors, classes, representatives, node, out)):
-                target = out[at]
-                places[target] -= 1
-                sources[places[target]] = node
+        if outcome[node] != UNSETTLED:
+            continue
+        if len(classes):
+            count = _class_neighbours(successors, classes, representatives, node, out)
+        else:
+            count = successors(node, out)
+        for at in range(count):
+            places[out[at]] -= 1
+            sources[places[out[at]]] = node
 
 
 @Kernel
@@ -313,10 +318,13 @@ def _propagate(
     for at in range(low, high):
         node = int(queue[at])
         lost = outcome[node] == LOSS
+        begin = 0
         if len(places):
             begin, count = places[node], places[node + 1] - places[node]
+        elif len(classes):
+            count = _class_neighbours(predecessors, classes, representatives, node, out)
         else:
-            begin, count = 0, _neighbours(predecessors, classes, representatives, node, out)
+            count = predecessors(node, out)
         for which in range(count):
             source = int(sources[begin + which]) if len(places) else out[which]
             if outcome[source] != UNSETTLED:
