@@ -24,7 +24,7 @@ from lookup.columns import read_items
 from lookup.errors import VerificationError
 from lookup.format import CLASSES, COLUMN_KINDS, REMOTENESS, TableInfo
 from lookup.reader import TableFile
-from lookup.records import Palette, decode_records
+from lookup.records import Palette, decode_records, decoded_bytes
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def verify_file(
     """
     file = TableFile(path)
     try:
-        require_memory(4 * file.info.size, path.name)
+        require_memory(2 * decoded_bytes(file), path.name)
         engine = choose_engine(engine, file.info.size)
         records = decode_records(file)
         if CLASSES in file.columns:
