@@ -135,6 +135,15 @@ def test_normal_play_follows_the_mirror_theorem(board: tuple[int, int]) -> None:
         assert first_wins == rows % 2
 
 
+def test_the_finding_in_the_readme() -> None:
+    """Misere, the second player wins just where it does under normal play; 1x1 is the exception."""
+    for rows in range(1, 5):
+        for cols in range(rows, 24 // rows + 1):
+            first_wins = mask.solve_outcome(Tactics(rows, cols), Engine.NUMBA).columns[0].data[0] & 1
+            both_even = rows % 2 == cols % 2 == 0
+            assert bool(first_wins) is not (both_even or rows == cols == 1), (rows, cols)
+
+
 @dataclass(frozen=True)
 class Dominoes(MaskGame):
     """Cram on a strip: fill two neighbouring cells. Boards can end with cells still empty."""
