@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builder.compile import Engine, choose_engine
+from builder.conformance import check_game, sample_indices
 from builder.limits import require_memory
 from builder.progress import Progress
 from builder.solvers import mask, retrograde
 from builder.verify import verify_file
 from builder.writer import put_in_place, temporary_beside, write_table
 from lookup import __version__
-from lookup.errors import BuildError, EndtableError
+from lookup.errors import BuildError, EndtableError, VerificationError
 from lookup.format import TableInfo
 from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX
@@ -23,13 +24,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from builder.solvers.solution import Solution
+    from builder.solvers.solution import Report, Solution
     from lookup.games.base import Game, SolverKind
 
 VERIFY_WHOLE = 1 << 26
 """Larger tables are verified at random places after a build, and whole by `build-tables verify`."""
 
 _SAMPLES, _SAMPLE_SIZE = 1024, 1024
+_CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
 
 
@@ -71,6 +73,7 @@ def build_table(
 
     Raises:
         BuildError: it does not fit in memory, or the folder cannot be written.
+        GameError: the game breaks the contract.
         VerificationError: the result contradicts the rules; nothing was put in place.
     """
     started = time.perf_counter()
@@ -79,6 +82,8 @@ def build_table(
     engine = choose_engine(engine, game.size)
     require_memory(memory_needed(game, engine), name)
     path = folder / f"{name}{SUFFIX}"
+    # Compiled code does not survive a game that writes past its buffer or names indices out of range.
+    check_game(game, sample_indices(game, whole=_CHECKED, sample=_CHECKED))
     try:
         # The temporary file is made first: a folder that cannot be written is found before the work.
         with temporary_beside(path) as temporary:
@@ -90,7 +95,7 @@ def build_table(
                 digest = write_table(temporary, info, solution.columns, report)
             del solution
             with progress.stage(f"{name}: verify") as report:
-                fresh = verify_file(temporary, engine, report, _sample(game.size))
+                fresh = _verify(temporary, name, game.size, engine, report)
             if unchanged := _holds_same(path, fresh):
                 digest = unchanged.digest
             else:
@@ -105,6 +110,14 @@ def memory_needed(game: Game, engine: Engine | None = None) -> int:
     work = max(SOLVERS[game.solver].memory_needed(game), 2 * game.size)
     compiler = _COMPILER_BYTES if choose_engine(engine, game.size) == Engine.NUMBA else 0
     return work + compiler
+
+
+def _verify(temporary: Path, name: str, size: int, engine: Engine, report: Report) -> TableFile:
+    """Verify a file that has no name yet; errors call it by the table's."""
+    try:
+        return verify_file(temporary, engine, report, _sample(size))
+    except VerificationError as error:
+        raise VerificationError(str(error).replace(f"'{temporary}'", f"the new {name}")) from None
 
 
 def _sample(size: int) -> list[tuple[int, int]] | None:

@@ -16,11 +16,20 @@ import typer
 from builder.build import Built, build_table, memory_needed
 from builder.catalogue import CATALOGUE
 from builder.checksums import write_checksums
-from builder.compile import Engine
+from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.progress import Progress
 from builder.verify import verify_file
 from lookup import __version__
-from lookup.console import FAILURE, JsonFlag, application, exit_code, print_error, print_json, run
+from lookup.console import (
+    FAILURE,
+    JsonFlag,
+    application,
+    exit_code,
+    find_file,
+    print_error,
+    print_json,
+    run,
+)
 from lookup.errors import EndtableError
 from lookup.games import GAMES
 from lookup.tablebase import SUFFIX
@@ -66,7 +75,9 @@ def default_set(
 
 @app.command(epilog="Example: build-tables verify tables/rota.h5")
 def verify(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Table files.")],
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Table files, or names of tables.")
+    ],
     engine: EngineOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -76,14 +87,14 @@ def verify(
     codes = {0}
     for path in files:
         try:
-            with progress.stage(f"{path.name}: verify") as report:
-                positions = verify_file(path, engine, report).info.positions
+            with progress.stage(f"{path}: verify") as report:
+                positions = verify_file(find_file(path), engine, report).info.positions
         except EndtableError as error:
             codes.add(exit_code(error))
-            results.append({"file": str(path), "ok": False, "problem": str(error)})
+            results.append({"file": path, "ok": False, "problem": str(error)})
             print_error(str(error))
         else:
-            results.append({"file": str(path), "ok": True, "positions": positions})
+            results.append({"file": path, "ok": True, "positions": positions})
             if not as_json:
                 typer.echo(f"{path}: {positions:,} positions follow from the rules")
     if as_json:
@@ -135,6 +146,9 @@ def _build(games: Iterable[Game], folder: Path, engine: Engine | None, as_json: 
     progress = Progress.on_terminal()
     tables: list[Built] = []
     for game in games:
+        if game.size >= WORTH_COMPILING and not has_numba():
+            hint = "building without numba, about ten times slower: see extra 'fast' in the README"
+            typer.echo(f"{game.table_name}: {hint}", err=True)
         built = build_table(game, folder, engine=engine, progress=progress)
         tables.append(built)
         if not as_json:

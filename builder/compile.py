@@ -57,7 +57,7 @@ def choose_engine(wanted: Engine | None, size: int) -> Engine:
         BuildError: numba was asked for and is not installed.
     """
     if wanted == Engine.NUMBA and not has_numba():
-        raise BuildError("engine 'numba' is not installed: expected pip install 'endtable[fast]'")
+        raise BuildError("engine 'numba' is not installed: expected the extra 'fast' of endtable")
     if wanted is not None:
         return wanted
     return Engine.NUMBA if size >= WORTH_COMPILING and has_numba() else Engine.PYTHON

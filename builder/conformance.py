@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from lookup.errors import GameError, InvalidPositionError
+from lookup.errors import EndtableError, GameError, InvalidPositionError
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -23,12 +23,29 @@ SAMPLE = 1024
 HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 1000, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
 
 
-def sample_indices(game: Game, seed: int = 0) -> Sequence[int]:
-    """All indices of a small game; of a large one, both ends and a random sample."""
-    if game.size <= WHOLE:
+def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequence[int]:
+    """All indices of a game of up to `whole`; else both ends and a random sample, always the same."""
+    if game.size <= whole:
         return range(game.size)
-    chosen = random.Random(seed).sample(range(game.size), SAMPLE)  # noqa: S311 - not a secret
+    chosen = random.Random(0).sample(range(game.size), sample)  # noqa: S311 - not a secret
     return sorted({0, game.start, game.size - 1, *chosen})
+
+
+def check_game(game: Game, indices: Sequence[int]) -> None:
+    """Run all checks.
+
+    Raises:
+        GameError: the first that fails, in words; also if a function of the game raises something.
+    """
+    for check in CHECKS:
+        try:
+            check(game, indices)
+        except EndtableError:
+            raise
+        except Exception as error:
+            kind = type(error).__name__
+            problem = f"a function of {game.table_name} failed in {check.__name__}: {kind}: {error}"
+            raise GameError(problem) from error
 
 
 def check_shape(game: Game, indices: Sequence[int]) -> None:  # noqa: ARG001 - as all checks
@@ -139,7 +156,7 @@ def _name(game: Game, index: int) -> str:
 
 def _neighbours(game: Game, step: Neighbours, index: int, most: int) -> list[int]:
     """What a step writes, after checking that it keeps to its bounds."""
-    out = [-1] * (most + game.max_moves + 64)  # room to catch one that writes too much
+    out = [-1] * (most + 1024)  # room to catch one that writes too much
     count = step(index, out)
     found = out[:count]
     if not 0 <= count <= most or any(extra != -1 for extra in out[max(count, 0) :]):

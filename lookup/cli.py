@@ -9,28 +9,28 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from lookup import __version__
-from lookup.console import JsonFlag, application, print_json, run
+from lookup.console import (
+    JsonFlag,
+    TableArgument,
+    TablesOption,
+    application,
+    find_file,
+    print_json,
+    run,
+)
 from lookup.response import info_fields, line_fields, probe_fields
 from lookup.table import open_table
-from lookup.tablebase import SUFFIX, open_tablebase
+from lookup.tablebase import open_tablebase
 
 if TYPE_CHECKING:
     from lookup.table import Table
+    from lookup.values import Value
 
 app = application("Ask solved games about positions.")
 
-TableArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A table's name or the path of its file.")
-]
-TablesOption: TypeAlias = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--tables",
-        metavar="DIR",
-        exists=True,
-        file_okay=False,
-        help="Look here first, in place of ./tables; may be repeated.",
-    ),
+PositionArgument: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="POSITION", help="The position as text; default: the start."),
 ]
 BAR_WIDTH = 40
 
@@ -51,17 +51,22 @@ def overview(
 @app.command(epilog="Example: lookup probe tactics-4x4 'XXXX/..X./..X./....'")
 def probe(
     table: TableArgument,
-    position: Annotated[str, typer.Argument(metavar="POSITION", help="The position as text.")],
+    position: PositionArgument = None,
     tables: TablesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Who wins, how fast, and what every move is worth, best first."""
+    """Who wins, how fast, and what every move is worth, best first.
+
+    A value is for the player to move; that of a move is for the player who makes it, and counts the
+    plies after it.
+    """
     with _open(table, tables) as opened:
+        text = _position(opened, position)
         if as_json:
-            print_json(probe_fields(opened, position))
+            print_json(probe_fields(opened, text))
             return
-        value, moves = opened.probe(position), opened.moves(position)
-        typer.echo(f"{opened.name}  {position}\nto move: {value}")
+        value, moves = opened.probe(text), opened.moves(text)
+        _print_head(opened, text, value)
         width = max((len(move.text) for move in moves), default=0)
         for move in moves:
             typer.echo(f"  {move.text:<{width}}  {move.value!s:<10}  {move.position}")
@@ -70,26 +75,49 @@ def probe(
 @app.command(epilog="Example: lookup line tactics-3x3")
 def line(
     table: TableArgument,
-    position: Annotated[
-        str | None,
-        typer.Argument(metavar="POSITION", help="The position as text; default: the start."),
-    ] = None,
+    position: PositionArgument = None,
     tables: TablesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Best play by both sides, to the end or to a repeated position."""
     with _open(table, tables) as opened:
-        text = opened.game.format(opened.game.start) if position is None else position
+        text = _position(opened, position)
+        fields = line_fields(opened, text)
         if as_json:
-            print_json(line_fields(opened, text))
+            print_json(fields)
             return
-        value, played = opened.probe(text), opened.line(text)
-        typer.echo(f"{opened.name}  {text}\nto move: {value}")
-        width = max((len(move.text) for move in played), default=0)
-        for number, move in enumerate(played, 1):
-            typer.echo(f"{number:>4}. {move.text:<{width}}  {move.position}")
-        if played and opened.moves(played[-1].position):
+        _print_head(opened, text, opened.probe(text))
+        width = max((len(move["move"]) for move in fields["line"]), default=0)
+        for number, move in enumerate(fields["line"], 1):
+            typer.echo(f"{number:>4}. {move['move']:<{width}}  {move['position']}")
+        if fields["repeats"]:
             typer.echo("      and so on: this position was there before")
+
+
+def _position(table: Table, words: list[str] | None) -> str:
+    """A position as typed, with or without quotes around its spaces; the start if there is none."""
+    return " ".join(words) if words else table.game.format(table.game.start)
+
+
+def _print_head(table: Table, position: str, value: Value) -> None:
+    typer.echo(f"{table.name}  {position}")
+    if table.game.moves(position):
+        typer.echo(f"to move: {value}")
+    else:
+        typer.echo(f"the game is over: a {value.outcome} for the player to move")
+
+
+@app.command("list", epilog="Example: lookup list")
+def list_tables(tables: TablesOption = None, as_json: JsonFlag = False) -> None:
+    """The tables that are here, by name, and their files."""
+    with open_tablebase(tables or [Path("tables")]) as opened:
+        found = {name: str(opened.find(name)) for name in opened}
+    if as_json:
+        print_json(found)
+        return
+    width = max(map(len, found), default=0)
+    for name, path in found.items():
+        typer.echo(f"{name:<{width}}  {path}")
 
 
 @app.command(epilog="Example: lookup info rota")
@@ -134,10 +162,7 @@ def _block() -> str:
 
 
 def _open(table: str, directories: list[Path] | None) -> Table:
-    """A table by path, if it looks like one, else by name: what was built here must be found here."""
-    if table.endswith(SUFFIX) or Path(table).name != table:
-        return open_table(table)
-    return open_tablebase(directories or [Path("tables")])[table]
+    return open_table(find_file(table, directories))
 
 
 def main() -> None:

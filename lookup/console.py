@@ -5,18 +5,33 @@ from __future__ import annotations
 import json
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
 
 from lookup.errors import CallerError, EndtableError
+from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MISTAKE, FAILURE = 2, 1
+MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+TableArgument: TypeAlias = Annotated[
+    str, typer.Argument(metavar="TABLE", help="A table's name or the path of its file.")
+]
+TablesOption: TypeAlias = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--tables",
+        metavar="DIR",
+        exists=True,
+        file_okay=False,
+        help="Look here first, in place of ./tables; may be repeated.",
+    ),
+]
 
 
 def application(summary: str) -> typer.Typer:
@@ -49,7 +64,22 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
             raise
         kind = type(error).__name__
         _fail(f"{kind}: {error} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
+    if code == INTERRUPTED:
+        print_error("interrupted")
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def find_file(table: str, directories: list[Path] | None = None) -> Path:
+    """The file of a table given by path, if it looks like one, else by name.
+
+    Names are looked for in `./tables` first if no folder is given: what was built here is found here.
+
+    Raises:
+        MissingTableError: no table of that name.
+    """
+    if table.endswith(SUFFIX) or Path(table).name != table:
+        return Path(table)
+    return open_tablebase(directories or [Path("tables")]).find(table)
 
 
 def print_json(value: Any) -> None:

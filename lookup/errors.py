@@ -67,9 +67,11 @@ class UnknownGameError(CallerError):
 class MissingTableError(CallerError):
     """The table is not in any of the searched places."""
 
-    def __init__(self, name: str, searched: Sequence[Path], command: str | None) -> None:
-        places = ", ".join(f"'{place}'" for place in searched) or "an empty search path"
-        hint = f"build it with: {command}" if command else "'build-tables list' shows what there is"
+    def __init__(
+        self, name: str, searched: Sequence[Path], command: str | None = None, hint: str = ""
+    ) -> None:
+        places = ", ".join(f"'{place}'" for place in searched)
+        hint = f"build it with: {command}" if command else hint or "'lookup list' shows what there is"
         super().__init__(f"no table {name!r} in {places}; {hint}")
         self.name = name
         self.searched = tuple(searched)

@@ -201,7 +201,7 @@ class TableFile:
 
 
 def _open(path: Path) -> BinaryIO:
-    missing = MissingTableError(path.name or str(path), [path.parent], None)
+    missing = MissingTableError(path.name or str(path), [path.parent])
     try:
         if path.is_file() or not path.exists():
             return path.open("rb")

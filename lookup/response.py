@@ -35,12 +35,14 @@ def probe_fields(table: Table, position: str) -> dict[str, Any]:
 
 
 def line_fields(table: Table, position: str) -> dict[str, Any]:
-    """Best play from a position."""
+    """Best play from a position; `repeats` if it ended where it had been before."""
+    line = table.line(position)
     return {
         "table": table.name,
         "position": position,
         **value_fields(table.probe(position)),
-        "line": [move_fields(move) for move in table.line(position)],
+        "line": [move_fields(move) for move in line],
+        "repeats": bool(line and table.game.moves(line[-1].position)),
     }
 
 

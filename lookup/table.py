@@ -141,7 +141,9 @@ class Table:
         """
         wanted = np.asarray(indices)
         if wanted.size and wanted.dtype.kind not in "iu":
-            raise InvalidPositionError(str(wanted.dtype), "indices of an integer type")
+            raise InvalidPositionError(
+                str(wanted.dtype), "indices of an integer type; game.parse makes them from text"
+            )
         flat = wanted.astype(np.int64, copy=False).ravel()
         # Seen as unsigned, a negative index is a huge one: one pass checks both ends.
         if len(flat) and int(flat.view(np.uint64).max()) >= self._size:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+from difflib import get_close_matches
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from lookup.errors import CallerError, CorruptTableError, MissingTableError
+from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError
 from lookup.games import find_game
 from lookup.table import CACHE_BYTES, Table, open_table
 
@@ -32,7 +33,10 @@ def search_path(directories: Iterable[Place] = ()) -> list[Path]:
     """The given folders, then those of $ENDTABLE_PATH, then the packaged one; each once."""
     from_variable = filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep))
     places = [*map(Path, directories), *map(Path, from_variable), packaged_tables()]
-    return list(dict.fromkeys(places))
+    distinct: dict[Path, Path] = {}
+    for place in places:
+        distinct.setdefault(place.resolve(), place)
+    return list(distinct.values())
 
 
 class Tablebase:
@@ -90,27 +94,35 @@ class Tablebase:
         self.close()
 
     def _open_table(self, name: str) -> Table:
-        table = open_table(self._find(name), cache_bytes=self._cache_bytes)
+        table = open_table(self.find(name), cache_bytes=self._cache_bytes)
         if table.name != name:
             table.close()
             raise CorruptTableError(table.path, f"holds the table {table.name!r}, not {name!r}")
         return table
 
-    def _find(self, name: str) -> Path:
+    def find(self, name: str) -> Path:
+        """The file of the table called `name`.
+
+        Raises:
+            MissingTableError: it is nowhere on the search path; says which command builds it.
+        """
         # A name is matched before it is joined to a folder: it can never lead out of one.
         if _NAME.fullmatch(name):
             for place in self.directories:
                 if (path := place / f"{name}{SUFFIX}").is_file():
                     return path
-        raise MissingTableError(name, self.directories, _command(name))
+        raise self._missing(name)
 
-
-def _command(name: str) -> str | None:
-    """The command that builds a table, if there is one of that name."""
-    try:
-        return find_game(name).build_command
-    except CallerError:
-        return None
+    def _missing(self, name: str) -> MissingTableError:
+        """The error that helps on: how to build the table, or what may have been meant."""
+        try:
+            return MissingTableError(name, self.directories, find_game(name).build_command)
+        except UnknownGameError:
+            alike = get_close_matches(name.lower(), list(self), n=1)
+            hint = f"did you mean {alike[0]!r}?" if alike else ""
+        except CallerError as error:
+            hint = str(error)
+        return MissingTableError(name, self.directories, hint=hint)
 
 
 def open_tablebase(*directories: Place | Iterable[Place], cache_bytes: int = CACHE_BYTES) -> Tablebase:

@@ -459,7 +459,7 @@ def check(chosen: list[str]) -> None:
     if unknown := [name for name in chosen if name not in SECTIONS]:
         raise ValueError(f"no section '{unknown[0]}': expected one of {', '.join(SECTIONS)}")
     if not has_numba():
-        raise ValueError("numba is not installed: expected pip install 'endtable[fast]'")
+        raise ValueError("numba is not installed: expected the extra 'fast' of endtable")
 
 
 def main() -> int:

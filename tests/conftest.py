@@ -32,7 +32,7 @@ def no_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="session")
 def tables() -> Iterator[lookup.Tablebase]:
-    """The tables in the repository."""
+    """The tables in the repository, and whatever else a developer has built there."""
     with lookup.open_tablebase(ROOT / "tables") as opened:
         yield opened
 

@@ -21,7 +21,7 @@ from builder.compile import Engine
 from builder.progress import Progress
 from builder.solvers.solution import silent
 from builder.verify import verify_file
-from lookup.errors import BuildError, VerificationError
+from lookup.errors import BuildError, GameError, VerificationError
 from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
 from lookup.reader import TableFile
@@ -259,3 +259,43 @@ def test_a_vanished_temporary_file_is_an_error(tmp_path: Path) -> None:
         temporary.unlink()
         with pytest.raises(FileNotFoundError):
             writer.put_in_place(temporary, tmp_path / "x")
+
+
+class WritesTooMuch(Tactics):
+    @property
+    def max_moves(self) -> int:
+        return 3
+
+
+class Stumbles(Tactics):
+    def format(self, index: int) -> str:
+        raise KeyError(index)
+
+
+@pytest.mark.parametrize(
+    ("game", "words"),
+    [
+        (WritesTooMuch(3, 6), "lists 81 neighbours: expected at most 3"),
+        (Stumbles(3, 3), "a function of tactics-3x3 failed in check_texts: KeyError: 0"),
+    ],
+    ids=["WritesTooMuch", "Stumbles"],
+)
+def test_a_broken_game_is_explained_before_it_is_compiled(
+    game: Any, words: str, tmp_path: Path
+) -> None:
+    with pytest.raises(GameError, match=words):
+        build_table(game, tmp_path / "tables", engine=Engine.NUMBA)
+    assert not (tmp_path / "tables").exists()
+
+
+def test_a_failed_verification_names_the_table_and_not_the_temporary_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = build.SOLVERS["mask"]
+
+    def wrong(game: Any, *arguments: Any) -> Solution:
+        return right.solve(Tactics(game.rows, game.cols, normal=True), *arguments)
+
+    monkeypatch.setitem(build.SOLVERS, "mask", build.Solver(wrong, right.memory_needed))
+    with pytest.raises(VerificationError, match=r"^the new tactics-3x3 says that index"):
+        build_table(Tactics(3, 3), tmp_path)

@@ -3,8 +3,10 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -80,6 +82,23 @@ def test_verify_one_and_many() -> None:
     ]
 
 
+def test_verify_takes_names_too() -> None:
+    assert run("build-tables", "verify", "rota").out == "rota: 3,790 positions follow from the rules\n"
+
+
+def test_an_interrupted_build_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+    words = ["-m", "builder.cli", "tactics", "--rows", "4", "--cols", "5", "--engine", "python"]
+    with subprocess.Popen(
+        [sys.executable, *words, "--out", tmp_path], stderr=subprocess.PIPE, text=True, cwd=ROOT
+    ) as child:
+        while not list(tmp_path.iterdir()):
+            time.sleep(0.01)
+        child.send_signal(signal.SIGINT)
+        _, error = child.communicate()
+    assert (child.returncode, error) == (130, "error: interrupted\n")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     bad = tmp_path / "bad.h5"
     bad.write_bytes((ROOT / "tables/rota.h5").read_bytes()[:-1])
@@ -108,7 +127,7 @@ def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
         ),
         (
             ["tactics", "--rows", "4", "--cols", "4", "--max-run", "9"],
-            "max_run cannot be 9: expected 1 to 4",
+            "max_run cannot be 9: expected 1 to 4, or 0 for that",
         ),
         (["tactics", "--rows", "four", "--cols", "4"], "'four' is not a whole number"),
         (["tactics", "--rows", "4"], "Missing option '--cols'"),

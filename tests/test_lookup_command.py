@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING
 
 import h5py
@@ -44,9 +45,24 @@ def test_probe_as_json_is_the_contract() -> None:
 def test_a_finished_game_has_no_moves() -> None:
     answer = json.loads(run("lookup", "probe", "tactics-3x3", "XXX/XXX/XXX", "--json").out)
     assert (answer["outcome"], answer["remoteness"], answer["moves"]) == ("win", 0, [])
-    assert (
-        run("lookup", "line", "tactics-3x3", "XXX/XXX/XXX").out.splitlines()[1] == "to move: win in 0"
-    )
+    for command in ("probe", "line"):
+        lines = run("lookup", command, "tactics-3x3", "XXX/XXX/XXX").out.splitlines()
+        assert lines[1:] == ["the game is over: a win for the player to move"]
+
+
+def test_a_position_needs_no_quotes_and_the_start_no_position() -> None:
+    quoted = run("lookup", "probe", "rota", "x.o/.x./..o x")
+    assert run("lookup", "probe", "rota", "x.o/.x./..o", "x") == quoted
+    assert run("lookup", "probe", "rota") == run("lookup", "probe", "rota", ".../.../... x")
+
+
+def test_list_names_tables_and_files(built: Callable[[str], Path]) -> None:
+    path = built("tactics-2x2")
+    text = run("lookup", "list", "--tables", path.parent).out
+    assert re.search(rf"^tactics-2x2 +{path}$", text, re.MULTILINE)
+    assert re.search(r"^rota +", text, re.MULTILINE)
+    answer = json.loads(run("lookup", "list", "--tables", path.parent, "--json").out)
+    assert answer["tactics-2x2"] == str(path)
 
 
 def test_line_from_the_start_and_from_a_position() -> None:
@@ -56,6 +72,8 @@ def test_line_from_the_start_and_from_a_position() -> None:
     assert lines[-1].endswith("XXXX/XXXX/XXXX/XXXX")
     answer = json.loads(run("lookup", "line", "tactics-4x4", POSITION, "--json").out)
     assert len(answer["line"]) == answer["remoteness"] == 8
+    assert answer["repeats"] is False
+    assert json.loads(run("lookup", "line", "rota", "--json").out)["repeats"] is True
 
 
 def test_a_drawn_line_says_that_it_repeats() -> None:
@@ -103,7 +121,7 @@ def test_packaged_tables_are_found_from_anywhere(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     assert run("lookup", "--version").out.startswith("endtable ")
     assert "probe" in run("lookup").out
-    for command in ("probe", "line", "info"):
+    for command in ("probe", "line", "info", "list"):
         result = run("lookup", command, "--help")
         assert result.code == 0
         assert f"Example: lookup {command}" in result.out
@@ -117,10 +135,15 @@ def test_version_and_help() -> None:
             "'nonsense' is not a position: expected 4 rows of 4 cells joined by '/'",
         ),
         (["probe", "rota", "x.o/.x./..o o"], "expected the mover 'x' for 2 x and 2 o"),
-        (["probe", "tactics-5x4", "x"], "build it with: build-tables tactics --rows 5 --cols 4"),
+        (
+            ["probe", "tactics-2x15-run7"],
+            "build it with: build-tables tactics --rows 2 --cols 15 --max-run 7",
+        ),
+        (["probe", "tactics-6x6"], "board cannot be '6x6': expected 1 to 30 cells, not 36"),
+        (["probe", "ROTTA"], "did you mean 'rota'?"),
         (["probe", "chess", "x"], "no table 'chess' in"),
         (["probe", "../secret", "x"], "no table 'secret' in '..'"),
-        (["probe", "tactics-4x4"], "Missing argument 'POSITION'"),
+        (["probe"], "Missing argument 'TABLE'"),
         (["probe", "tactics-4x4", POSITION, "--tables"], "--tables"),
         (["line", "tactics-4x4", "XXXX"], "'XXXX' is not a position"),
         (["info", "no/such/file.h5"], "no table 'file.h5' in 'no/such'"),

@@ -133,3 +133,11 @@ def test_two_solvers_give_the_same_bytes(normal: bool) -> None:
 def test_too_large_a_game_is_refused() -> None:
     with pytest.raises(GameError, match="graph is too large"):
         retrograde.solve(GraphGame(2**31, ((0, 1),), ()), Engine.PYTHON)
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("successor", [-1, 2, 10**12])
+def test_a_successor_out_of_range_is_refused_not_followed(engine: Engine, successor: int) -> None:
+    game = GraphGame(2, ((0, successor), (1, 0)), ())
+    with pytest.raises(GameError, match="index 0 of graph has a successor that is no index"):
+        retrograde.solve(game, engine)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import lookup
+from builder.catalogue import CATALOGUE
 from builder.compile import Engine
 from builder.solvers import mask
 from builder.writer import write_table
@@ -51,8 +52,8 @@ def test_the_contract(tables: lookup.Tablebase) -> None:
 
 
 def test_moves_follow_from_probes(tables: lookup.Tablebase) -> None:
-    for name in tables:
-        table = tables[name]
+    for game in CATALOGUE:
+        table = tables[game.table_name]
         positions = [i for i in range(0, table.game.size, 101) if table.game.is_position(i)]
         for index in positions[:200]:
             text = table.game.format(index)

@@ -46,8 +46,8 @@ def test_a_name_in_another_spelling_is_not_a_name() -> None:
         ((0, 4), "rows cannot be 0: expected 1 to 30"),
         ((4, -1), "cols cannot be -1: expected 1 to 30"),
         ((6, 6), "board cannot be '6x6': expected 1 to 30 cells, not 36"),
-        ((4, 4, 5), "max_run cannot be 5: expected 1 to 4"),
-        ((4, 4, -1), "max_run cannot be -1: expected 1 to 4"),
+        ((4, 4, 5), "max_run cannot be 5: expected 1 to 4, or 0 for that"),
+        ((4, 4, -1), "max_run cannot be -1: expected 1 to 4, or 0 for that"),
     ],
 )
 def test_bad_parameters(arguments: Any, words: str) -> None:

@@ -166,7 +166,9 @@ def _prepare_nodes(
     sources = np.zeros(0, np.uint32)
     walk = (nodes.classes, nodes.representatives, out)
     for low, high in _slices(0, nodes.count):
-        _open_nodes(engine)(successors, *tests, *walk, low, high, outcome, unrefuted, places)
+        wild = _open_nodes(engine)(successors, *tests, *walk, low, high, outcome, unrefuted, places)
+        if wild >= 0:
+            raise GameError(f"index {wild} of {game.table_name} has a successor that is no index")
         steps(high - low)
     stuck = np.flatnonzero((outcome == UNSETTLED) & (unrefuted == 0))
     if len(stuck):
@@ -250,8 +252,11 @@ def _open_nodes(
     outcome: NDArray[np.uint8],
     unrefuted: NDArray[np.uint16],
     places: NDArray[np.int64],
-) -> None:
-    """Settle what has ended; count the moves out of the rest and, if asked to, into each node."""
+) -> int:
+    """Settle what has ended; count the moves out of the rest and, if asked to, into each node.
+
+    Returns a node whose successors are out of range, or -1: compiled code must not follow them.
+    """
     for node in range(low, high):
         index = int(representatives[node]) if len(classes) else node
         if index < 0 or is_position(index) == 0:
@@ -265,10 +270,14 @@ def _open_nodes(
             count = _class_neighbours(successors, classes, representatives, node, out)
         else:
             count = successors(node, out)
+            for at in range(count):
+                if not 0 <= out[at] < len(outcome):
+                    return node
         unrefuted[node] = count
         if len(places):
             for at in range(count):
                 places[out[at]] += 1
+    return -1
 
 
 @Kernel

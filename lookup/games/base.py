@@ -153,8 +153,15 @@ class Game(ABC):
         """The rules in words, for people who have only the file."""
         return inspect.cleandoc(type(self).__doc__ or "")
 
-    notation: ClassVar[str] = ""
-    indexing: ClassVar[str] = ""
+    @property
+    def notation(self) -> str:
+        """How positions and moves are written, in words."""
+        return ""
+
+    @property
+    def indexing(self) -> str:
+        """What the bits or digits of an index mean, in words."""
+        return ""
 
     @property
     def table_name(self) -> str:

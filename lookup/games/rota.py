@@ -98,15 +98,6 @@ class Rota(Game):
     name: ClassVar[str] = "rota"
     solver: ClassVar[SolverKind] = "retrograde"
     symmetries: ClassVar[int] = 16
-    notation: ClassVar[str] = (
-        "Three rows of the 3 x 3 picture joined by '/', the middle cell being the hub, 'x' the first "
-        "player, 'o' the second, '.' empty; then a space and the player to move: 'x.o/.x./..o x'. A "
-        "move is a point (nw n ne w c e sw s se) while placing, 'from-to' while sliding: 'n', 'n-c'."
-    )
-    indexing: ClassVar[str] = (
-        "The ternary number of the nine cells in reading order, first cell least significant: 0 "
-        "empty, 1 a piece of the player to move, 2 a piece of the other player."
-    )
 
     @property
     def size(self) -> int:
@@ -230,6 +221,24 @@ class Rota(Game):
             "to a neighbour on the ring, or between the hub and any ring point. Three in a row wins "
             f"at once, in either phase: {lines}. Endless play is a draw; a mover without a legal "
             "slide loses."
+        )
+
+    @property
+    def notation(self) -> str:
+        """How positions and moves are written."""
+        return (
+            "Three rows of the 3 x 3 picture joined by '/', the middle cell being the hub, 'x' the "
+            "first player, 'o' the second, '.' empty; then a space and the player to move: "
+            "'x.o/.x./..o x'. A move is a point (nw n ne w c e sw s se) while placing, 'from-to' while "
+            "sliding: 'n', 'n-c'."
+        )
+
+    @property
+    def indexing(self) -> str:
+        """Nine ternary digits."""
+        return (
+            "The ternary number of the nine cells in reading order, first cell least significant: 0 "
+            "empty, 1 a piece of the player to move, 2 a piece of the other player."
         )
 
     def parse(self, text: str) -> int:

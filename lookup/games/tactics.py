@@ -28,12 +28,6 @@ class Tactics(MaskGame):
     normal: bool = field(default=False, metadata={"help": "Whoever fills the last cell wins."})
 
     name: ClassVar[str] = "tactics"
-    notation: ClassVar[str] = (
-        "Rows from the top joined by '/', '.' for an empty cell, 'X' for a filled one: "
-        "'XXXX/..X./..X./....'. A move is its first and last cell, columns a, b, ... from the left, "
-        "rows 1, 2, ... from the top: 'b2' or 'b2-b4'."
-    )
-    indexing: ClassVar[str] = "Bit r*cols + c is set when the cell in row r, column c is filled."
 
     def __post_init__(self) -> None:
         for side, value in (("rows", self.rows), ("cols", self.cols)):
@@ -44,7 +38,7 @@ class Tactics(MaskGame):
             raise InvalidParameterError("board", board, f"1 to {MAX_CELLS} cells, not {self.cells}")
         longest = max(self.rows, self.cols)
         if not 0 <= self.max_run <= longest:
-            raise InvalidParameterError("max_run", self.max_run, f"1 to {longest}")
+            raise InvalidParameterError("max_run", self.max_run, f"1 to {longest}, or 0 for that")
         object.__setattr__(self, "max_run", self.max_run or longest)
 
     @property
@@ -79,6 +73,20 @@ class Tactics(MaskGame):
             f"{self.max_run} adjacent empty cells of one row or one column. Whoever fills the last "
             f"cell {end}."
         )
+
+    @property
+    def notation(self) -> str:
+        """How positions and moves are written, with an example of this size."""
+        return (
+            "Rows from the top joined by '/', '.' for an empty cell, 'X' for a filled one: "
+            f"'{self.format(self.size // 3)}'. A move is its first and last cell, columns a, b, ... "
+            "from the left, rows 1, 2, ... from the top: 'a1' or 'a1-a2'."
+        )
+
+    @property
+    def indexing(self) -> str:
+        """One bit a cell."""
+        return "Bit r*cols + c is set when the cell in row r, column c is filled."
 
     def parse(self, text: str) -> int:
         """Text to index."""
