@@ -25,10 +25,9 @@ History
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, get_type_hints
 
 from lookup.blocks import PACKED_BITS, dtype_of, packed_length, smallest_bits
 
@@ -55,8 +54,7 @@ CODES = {1: "0 loss, 1 win", 2: "0 not a position, 1 loss, 2 draw, 3 win"}
 """What the items of `outcome` mean, by their width."""
 
 
-@dataclasses.dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """The shape and meaning of one column."""
 
     name: str
@@ -129,8 +127,7 @@ COLUMN_KINDS = {OUTCOME: outcome_column, REMOTENESS: remoteness_column, CLASSES:
 """How each column describes itself, from its width and length."""
 
 
-@dataclasses.dataclass(frozen=True)
-class TableInfo:
+class TableInfo(NamedTuple):
     """What a table says of itself: the root attributes of its file."""
 
     format: str
@@ -183,23 +180,23 @@ class TableInfo:
         Raises:
             ValueError: an attribute is missing, of the wrong type or unknown.
         """
-        wanted = {field.name: field.type for field in dataclasses.fields(cls)}
+        wanted = get_type_hints(cls)
         if set(attributes) != set(wanted):
             odd = sorted(set(attributes) ^ set(wanted))
             raise ValueError(f"attributes missing or unknown: {', '.join(odd)}")
         for name, value in attributes.items():
-            if type(value).__name__ != wanted[name]:
-                raise ValueError(f"attribute {name} is {value!r}, not of type {wanted[name]}")
+            if type(value) is not wanted[name]:
+                raise ValueError(f"attribute {name} is {value!r}, not of type {wanted[name].__name__}")
         return cls(**attributes)  # type: ignore[arg-type]  # the types were checked above
 
     @property
     def attributes(self) -> dict[str, int | str]:
         """The root attributes but `digest`."""
-        return dataclasses.asdict(self)
+        return self._asdict()
 
     def same_content(self, other: TableInfo) -> bool:
         """Equal but for the version of the builder."""
-        return self == dataclasses.replace(other, builder=self.builder)
+        return self == other._replace(builder=self.builder)
 
 
 def is_sound(info: TableInfo, columns: Mapping[str, Column]) -> bool:

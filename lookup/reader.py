@@ -9,9 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from dataclasses import dataclass
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -49,8 +48,7 @@ HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLETCHER32_FILTER = 3
 
 
-@dataclass(frozen=True)
-class StoredColumn:
+class StoredColumn(NamedTuple):
     """A column and where its chunks lie in the file."""
 
     column: Column

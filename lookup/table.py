@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -27,8 +26,7 @@ CACHE_BYTES = 64 * 1024 * 1024
 _HISTOGRAM_STEP = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class Move:
+class Move(NamedTuple):
     """A legal move and what it is worth to the player who makes it.
 
     `value.outcome` is seen by that player; `value.remoteness` counts from the position after the

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from difflib import get_close_matches
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
@@ -118,6 +117,8 @@ class Tablebase:
         try:
             return MissingTableError(name, self.directories, find_game(name).build_command)
         except UnknownGameError:
+            from difflib import get_close_matches  # needed once in a blue moon
+
             alike = get_close_matches(name.lower(), list(self), n=1)
             hint = f"did you mean {alike[0]!r}?" if alike else ""
         except CallerError as error:

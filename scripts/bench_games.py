@@ -158,7 +158,7 @@ class Pursuit(Game):
 
     def parse(self, text: str) -> int:
         """Text to index."""
-        if not (text.isascii() and text.isdigit() and int(text) < self.size):
+        if not (text.isascii() and text.isdigit() and str(int(text)) == text and int(text) < self.size):
             raise InvalidPositionError(text, f"a number from 0 to {self.size - 1}")
         return int(text)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import os
 import subprocess
@@ -301,7 +300,7 @@ def probe_start(path: Path) -> None:
 
 def forge(path: Path, game: Any, columns: Any, longest: int, /, **changes: Any) -> Path:
     info = TableInfo.describe(game, "a forger", (0, 0, game.size), longest)
-    write_table(path, dataclasses.replace(info, **changes), columns)
+    write_table(path, info._replace(**changes), columns)
     return path
 
 
@@ -361,6 +360,6 @@ def test_a_description_that_contradicts_its_game(changes: dict[str, Any], tmp_pa
 def test_a_file_of_the_wrong_width(tmp_path: Path) -> None:
     game = Tactics(3, 3)
     outcome, remoteness = mask.solve(game, Engine.PYTHON).columns
-    eight = PackedColumn(dataclasses.replace(outcome.column, bits=8), np.zeros(512, np.uint8))
+    eight = PackedColumn(outcome.column._replace(bits=8), np.zeros(512, np.uint8))
     with pytest.raises(CorruptTableError, match="expected totals and"):
         lookup.open_table(forge(tmp_path / "t.h5", game, (eight, remoteness), 7))

@@ -35,7 +35,7 @@ def solved(name: str) -> tuple[lookup.Game, Solution]:
 def write(path: Path, game: lookup.Game, solution: Solution, **changes: Any) -> Path:
     """A file whose every checksum and digest is right, whatever its content."""
     info = TableInfo.describe(game, "a forger", solution.counts, solution.longest)
-    write_table(path, dataclasses.replace(info, **changes), solution.columns)
+    write_table(path, info._replace(**changes), solution.columns)
     return path
 
 
@@ -146,7 +146,7 @@ def test_totals_that_no_table_has_are_refused_at_once(totals: dict[str, int], tm
 def test_a_column_that_misleads_about_its_codes_is_found(tmp_path: Path) -> None:
     game, solution = solved("tactics-3x3")
     outcome, remoteness = solution.columns
-    wrong = PackedColumn(dataclasses.replace(outcome.column, meaning="0 win, 1 loss"), outcome.data)
+    wrong = PackedColumn(outcome.column._replace(meaning="0 win, 1 loss"), outcome.data)
     forged = dataclasses.replace(solution, columns=(wrong, remoteness))
     with pytest.raises(VerificationError, match="says of outcome that meaning is '0 win, 1 loss'"):
         verify_file(write(tmp_path / "t.h5", game, forged))
