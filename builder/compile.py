@@ -78,7 +78,8 @@ def cache_folder() -> Path | None:
 class Kernel:
     """A loop that runs compiled or as it is: `kernel(engine)` is the function to call.
 
-    Arguments are integers, numpy arrays and rules that `rule` made for the same engine.
+    Arguments are integers, numpy arrays and rules that `rule` made for the same engine, of the same
+    types in every call of that function.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -96,17 +97,25 @@ def rule(function: Callable[..., int], engine: Engine) -> Callable[..., int]:
 
 
 def _compiled_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that is compiled for the types of its arguments, with rules as first-class functions."""
+    """A kernel compiled for the types of its first call's arguments, rules being first-class functions.
+
+    Finding these types takes as long as a thousand nodes, so it is done once.
+    """
     import numba  # optional, and slow to import
 
+    dispatcher: Any = None
+
     def call(*arguments: Any) -> Any:
-        types = tuple(
-            numba.types.FunctionType(argument.nopython_signatures[0])
-            if isinstance(argument, numba.core.dispatcher.Dispatcher)
-            else numba.typeof(argument)
-            for argument in arguments
-        )
-        return _dispatcher(function, types)(*arguments)
+        nonlocal dispatcher
+        if dispatcher is None:
+            types = (
+                numba.types.FunctionType(argument.nopython_signatures[0])
+                if isinstance(argument, numba.core.dispatcher.Dispatcher)
+                else numba.typeof(argument)
+                for argument in arguments
+            )
+            dispatcher = _dispatcher(function, tuple(types))
+        return dispatcher(*arguments)
 
     return call
 

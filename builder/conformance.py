@@ -90,10 +90,10 @@ def check_moves(game: Game, indices: Sequence[int]) -> None:
     """The moves of a text are the successors of its index, each with a name of its own."""
     for index in _positions(game, indices):
         steps = game.moves(game.format(index))
-        if {step.index for step in steps} != set(game.successors_of(index)):
+        if {step.after for step in steps} != set(game.successors_of(index)):
             raise GameError(f"the moves of {_name(game, index)} are not its successors")
         for step in steps:
-            if game.parse(step.position) != step.index:
+            if game.parse(step.position) != step.after:
                 raise GameError(f"move {step.text!r} of {_name(game, index)} shows another position")
         if len({step.text for step in steps}) != len(steps):
             raise GameError(f"two moves of {_name(game, index)} have the same name")
@@ -159,8 +159,10 @@ def _neighbours(game: Game, step: Neighbours, index: int, most: int) -> list[int
     out = [-1] * (most + 1024)  # room to catch one that writes too much
     count = step(index, out)
     found = out[:count]
-    if not 0 <= count <= most or any(extra != -1 for extra in out[max(count, 0) :]):
+    if not 0 <= count <= most:
         raise GameError(f"{_name(game, index)} lists {count} neighbours: expected at most {most}")
+    if any(extra != -1 for extra in out[most:]):
+        raise GameError(f"{_name(game, index)} writes beyond the {most} places that it may use")
     if len(set(found)) != count:
         raise GameError(f"{_name(game, index)} lists a neighbour twice")
     for other in found:

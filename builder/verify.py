@@ -95,10 +95,10 @@ def _check_records(
     def room() -> Any:
         return np.zeros(game.max_moves, np.int64) if numba else [0] * game.max_moves
 
+    kernel = _first_bad(engine)
+
     def first_bad(part: tuple[int, int]) -> int:
-        bad: int = _first_bad(engine)(
-            successors, terminal, is_position, stored, with_remoteness, *part, room()
-        )
+        bad: int = kernel(successors, terminal, is_position, stored, with_remoteness, *part, room())
         return bad
 
     step = _COMPILED_SLICE if numba else _SLICE

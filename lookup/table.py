@@ -159,7 +159,7 @@ class Table:
             InvalidPositionError: the text is not a position of this game.
         """
         moves = [
-            Move(step.text, step.position, -self.probe_index(step.index))
+            Move(step.text, step.position, -self.probe_index(step.after))
             for step in self.game.moves(position)
         ]
         return sorted(moves, key=_preference)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -203,6 +202,18 @@ class TooManyMoves(Tactics):
         return 3
 
 
+class WritesBeyond(Tactics):
+    @cached_property
+    def successors(self) -> Any:
+        right = Tactics(2, 2).successors
+
+        def successors(index: int, out: MutableSequence[int]) -> int:
+            out[self.max_moves] = 0
+            return right(index, out)
+
+        return successors
+
+
 class OddEnd(Tactics):
     @cached_property
     def terminal(self) -> Any:
@@ -217,7 +228,7 @@ class LosesAMove(Tactics):
 class ShowsAnother(Tactics):
     def moves(self, text: str) -> Any:
         steps = super().moves(text)
-        return [dataclasses.replace(step, position="XX/XX") for step in steps]
+        return [step._replace(position="XX/XX") for step in steps]
 
 
 class ForgetsParameters(Tactics):
@@ -258,6 +269,7 @@ class HasNoPositions(Tactics):
         (OneSidedEnd(), check_symmetries, "symmetry 1 changes the end of index 2"),
         (MirroredFirstRow(2, 2), check_symmetries, "maps moves of index 0 ('../..') to illegal ones"),
         (TooManyMoves(2, 2), check_successors, "lists 8 neighbours: expected at most 3"),
+        (WritesBeyond(2, 2), check_successors, "writes beyond the 8 places that it may use"),
         (OddEnd(2, 2), check_successors, "terminal says 7 for index 15 ('XX/XX'): expected 0 to 3"),
         (LosesAMove(2, 2), check_moves, "the moves of index 0 ('../..') are not its successors"),
         (ShowsAnother(2, 2), check_moves, "move 'a1' of index 0 ('../..') shows another position"),

@@ -165,8 +165,9 @@ def _prepare_nodes(
     places = np.zeros(nodes.count + 1 if listed else 0, np.int64)
     sources = np.zeros(0, np.uint32)
     walk = (nodes.classes, nodes.representatives, out)
+    open_nodes, list_sources = _open_nodes(engine), _list_sources(engine)
     for low, high in _slices(0, nodes.count):
-        wild = _open_nodes(engine)(successors, *tests, *walk, low, high, outcome, unrefuted, places)
+        wild = open_nodes(successors, *tests, *walk, low, high, outcome, unrefuted, places)
         if wild >= 0:
             raise GameError(f"index {wild} of {game.table_name} has a successor that is no index")
         steps(high - low)
@@ -179,7 +180,7 @@ def _prepare_nodes(
         np.cumsum(places, out=places)
         sources = np.zeros(int(places[-1]), np.uint32)
         for low, high in _slices(0, nodes.count):
-            _list_sources(engine)(successors, *walk, low, high, outcome, places, sources)
+            list_sources(successors, *walk, low, high, outcome, places, sources)
             steps(high - low)
     return places, sources
 

@@ -38,7 +38,7 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableSequence
-from typing import ClassVar, Literal, Self, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from lookup.errors import InvalidParameterError, InvalidPositionError
 
@@ -57,13 +57,12 @@ def _identity(index: int, k: int) -> int:  # noqa: ARG001 - the fallback knows o
     return index
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Step:
-    """One legal move: its text, and the position it leads to as text and index."""
+class Step(NamedTuple):
+    """One legal move: its text, the position after it as text, and that position's index."""
 
     text: str
     position: str
-    index: int
+    after: int
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,7 +7,6 @@ move leads to a larger index, and everything else follows.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 LOSS, WIN = 1, 3  # the codes of Outcome; compiled functions know only integers
 
 
-@dataclass(frozen=True)
 class MaskGame(Game):
     """A game of filling masks. REQUIRED: `cells`, `masks`, `misere`, the texts of `Game`."""
 
