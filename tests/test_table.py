@@ -242,7 +242,7 @@ def test_threads_share_a_table(
 @pytest.mark.usefixtures("chunked")
 def test_a_narrow_numpy_index_is_an_index(built: Callable[[str], Path]) -> None:
     with lookup.open_table(built("tactics-4x5")) as table:
-        assert table.probe_index(np.uint8(255)) == table.probe_index(255)  # type: ignore[arg-type]
+        assert table.probe_index(np.uint8(255)) == table.probe_index(255)  # type: ignore[arg-type]  # on purpose
 
 
 @pytest.mark.usefixtures("chunked")

@@ -263,7 +263,7 @@ def test_a_disk_that_fails_while_reading(
 
     with lookup.open_table(built(TABLE)) as table:
         table._file._file.close()
-        table._file._file = Failing()  # type: ignore[assignment]
+        table._file._file = Failing()  # type: ignore[assignment]  # the point of it
         with pytest.raises(TableFileError, match="cannot be read: Input/output error"):
             table.probe_index(0)
 

@@ -192,7 +192,9 @@ def _slices(first: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _buffer(length: int, engine: Engine) -> MutableSequence[int]:
     """Room for neighbours; interpreted code is faster with a list."""
-    return np.zeros(length, np.int64) if engine == Engine.NUMBA else [0] * length  # type: ignore[return-value]
+    if engine == Engine.NUMBA:
+        return np.zeros(length, np.int64)  # type: ignore[return-value]  # all that rules need of one
+    return [0] * length
 
 
 # --- kernels --------------------------------------------------------------------------------------
