@@ -40,7 +40,7 @@ def _left_in_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
 
 
 def require_memory(needed: int, what: str) -> None:
-    """Refuse a build that does not fit.
+    """Refuse work that does not fit, before it starts.
 
     Raises:
         BuildError: it needs more memory than there is.
@@ -49,5 +49,5 @@ def require_memory(needed: int, what: str) -> None:
     if available is not None and needed > available:
         raise BuildError(
             f"{what} needs about {needed / _GIB:.1f} GiB of memory, and {available / _GIB:.1f} GiB "
-            "are available: nothing was built"
+            "are available: it was not started"
         )

@@ -227,7 +227,10 @@ def _class_neighbours(
     node: int,
     out: MutableSequence[int],
 ) -> int:
-    """The classes a step away from a class, each once."""
+    """The classes a step away from a class, each once.
+
+    Kernels call rules directly where nodes are indices: this detour would cost more than many a rule.
+    """
     found = 0
     for at in range(step(int(representatives[node]), out)):
         neighbour = int(classes[out[at]])
