@@ -7,12 +7,12 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from builder import verify
 from builder.compile import Engine, choose_engine
 from builder.conformance import check_game, sample_indices
 from builder.limits import require_memory
 from builder.progress import Progress
-from builder.solvers import mask, retrograde
-from builder.verify import verify_file
+from builder.solvers import distance, heaps, mask, ordered, retrograde, steps
 from builder.writer import put_in_place, temporary_beside, write_table
 from lookup import __version__
 from lookup.errors import BuildError, EndtableError, VerificationError
@@ -27,24 +27,37 @@ if TYPE_CHECKING:
     from builder.solvers.solution import Report, Solution
     from lookup.games.base import Game, SolverKind
 
-VERIFY_WHOLE = 1 << 26
-"""Larger tables are verified at random places after a build, and whole by `build-tables verify`."""
+VERIFY_WHOLE, VERIFY_WHOLE_INTERPRETED = 1 << 26, 1 << 22
+"""Tables of more `Game.work` are verified at random places after a build, and whole by
+`build-tables verify`."""
 
-_SAMPLES, _SAMPLE_SIZE = 1024, 1024
+_SAMPLED = 1 << 22  # `Game.work` of the random places, in stretches of _STRETCH indices
+_STRETCH = 1024
+_FEWEST_STRETCHES = 64
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
+_COMPILER_SECONDS = 3.0  # what numba takes to start and to compile, the first time
 
 
 class Solver(NamedTuple):
-    """A kind of solver: what it does, and the memory it takes to do it."""
+    """A kind of solver: what it does, and roughly what a table takes.
+
+    `speed` is `Game.work` built in a second, compiled and interpreted: solved, written and verified.
+    """
 
     solve: Callable[..., Solution]
     memory_needed: Callable[[Any], int]
+    record_bytes: int
+    speed: tuple[float, float]
 
 
 SOLVERS: dict[SolverKind, Solver] = {
-    "mask": Solver(mask.solve, mask.memory_needed),
-    "retrograde": Solver(retrograde.solve, retrograde.memory_needed),
+    "mask": Solver(mask.solve, mask.memory_needed, 1, (20e6, 100e3)),
+    "retrograde": Solver(retrograde.solve, retrograde.memory_needed, 2, (2e6, 20e3)),
+    "ordered": Solver(ordered.solve, ordered.memory_needed, 1, (15e6, 200e3)),
+    "distance": Solver(distance.solve, distance.memory_needed, 4, (4e6, 100e3)),
+    "heaps": Solver(heaps.solve, heaps.memory_needed, 2, (1e9, 1e6)),
+    "steps": Solver(steps.solve, steps.memory_needed, 2, (400e3, 4e3)),
 }
 
 
@@ -79,7 +92,7 @@ def build_table(
     started = time.perf_counter()
     progress = progress or Progress.silent()
     name = game.table_name
-    engine = choose_engine(engine, game.size)
+    engine = choose_engine(engine, game.work)
     require_memory(memory_needed(game, engine), name)
     path = folder / f"{name}{SUFFIX}"
     # Compiled code does not survive a game that writes past its buffer or names indices out of range.
@@ -90,12 +103,12 @@ def build_table(
             with progress.stage(f"{name}: solve") as report:
                 solution = SOLVERS[game.solver].solve(game, engine, report)
             builder = f"endtable {__version__}"
-            info = TableInfo.describe(game, builder, solution.counts, solution.longest)
+            info = TableInfo.describe(game, builder, solution.totals)
             with progress.stage(f"{name}: write") as report:
                 digest = write_table(temporary, info, solution.columns, report)
             del solution
             with progress.stage(f"{name}: verify") as report:
-                fresh = _verify(temporary, name, game.size, engine, report)
+                fresh = _verify(temporary, game, engine, report)
             if unchanged := _holds_same(path, fresh):
                 digest = unchanged.digest
             else:
@@ -107,25 +120,39 @@ def build_table(
 
 def memory_needed(game: Game, engine: Engine | None = None) -> int:
     """Bytes that building a table takes at its peak: solving it, or reading it back to verify."""
-    work = max(SOLVERS[game.solver].memory_needed(game), 2 * game.size)
-    compiler = _COMPILER_BYTES if choose_engine(engine, game.size) == Engine.NUMBA else 0
+    solver = SOLVERS[game.solver]
+    work = max(solver.memory_needed(game), verify.memory_needed(game, solver.record_bytes))
+    compiler = _COMPILER_BYTES if choose_engine(engine, game.work) == Engine.NUMBA else 0
     return work + compiler
 
 
-def _verify(temporary: Path, name: str, size: int, engine: Engine, report: Report) -> TableFile:
+def rough_seconds(game: Game, engine: Engine | None = None) -> float:
+    """About how long a build takes with two cores; right within a factor of a few."""
+    compiled, interpreted = SOLVERS[game.solver].speed
+    if choose_engine(engine, game.work) == Engine.NUMBA:
+        return _COMPILER_SECONDS + game.work / compiled
+    return game.work / interpreted
+
+
+def _verify(temporary: Path, game: Game, engine: Engine, report: Report) -> TableFile:
     """Verify a file that has no name yet; errors call it by the table's."""
     try:
-        return verify_file(temporary, engine, report, _sample(size))
+        return verify.verify_file(temporary, engine, report, _sample(game, engine))
     except VerificationError as error:
-        raise VerificationError(str(error).replace(f"'{temporary}'", f"the new {name}")) from None
+        shown = str(error).replace(f"'{temporary}'", f"the new {game.table_name}")
+        raise VerificationError(shown) from None
 
 
-def _sample(size: int) -> list[tuple[int, int]] | None:
+def _sample(game: Game, engine: Engine) -> list[tuple[int, int]] | None:
     """Ranges to verify in a large table, the same every time; None for the whole of a small one."""
-    if size <= VERIFY_WHOLE:
+    if game.work <= (VERIFY_WHOLE if engine == Engine.NUMBA else VERIFY_WHOLE_INTERPRETED):
         return None
-    starts = random.Random(size).sample(range(0, size, _SAMPLE_SIZE), _SAMPLES)  # noqa: S311 - not a secret
-    return [(start, min(start + _SAMPLE_SIZE, size)) for start in sorted(starts)]
+    indices = min(game.size, _SAMPLED * game.size // game.work)
+    stretch = max(1, min(_STRETCH, indices // _FEWEST_STRETCHES))
+    places = range(0, game.size, stretch)
+    count = min(len(places), max(_FEWEST_STRETCHES, indices // stretch))
+    starts = random.Random(game.size).sample(places, count)  # noqa: S311 - not a secret
+    return [(start, min(start + stretch, game.size)) for start in sorted(starts)]
 
 
 def _holds_same(path: Path, fresh: TableFile) -> TableFile | None:

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from builder.build import Built, build_table, memory_needed
-from builder.catalogue import CATALOGUE
+from builder.build import Built, build_table, memory_needed, rough_seconds
+from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.progress import Progress
@@ -31,7 +31,7 @@ from lookup.console import (
     run,
 )
 from lookup.errors import EndtableError
-from lookup.games import GAMES
+from lookup.games import GAMES, find_game
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -103,36 +103,75 @@ def verify(
     raise typer.Exit(FAILURE if FAILURE in codes else max(codes))
 
 
-@app.command("list", epilog="Example: build-tables list --json")
-def list_tables(out: OutOption = TABLES, as_json: JsonFlag = False) -> None:
-    """What can be built: the default set, and each game's parameters."""
-    tables = [
-        {
-            "table": game.table_name,
-            "indices": game.size,
-            "memory_bytes": memory_needed(game),
-            "built": (out / f"{game.table_name}{SUFFIX}").is_file(),
-            "command": game.build_command,
+@app.command("list", epilog="Example: build-tables list; build-tables list clock-7-4 --json")
+def list_tables(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[TABLE]...", help="Names of any tables; default: a choice of them."),
+    ] = None,
+    out: OutOption = TABLES,
+    as_json: JsonFlag = False,
+) -> None:
+    """What can be built, and what it takes: positions, memory and a rough time.
+
+    Positions count the indices of a table, a few of which are holes in some games.
+    """
+    if names:
+        chosen = {"tables": [_estimate(find_game(name), out) for name in names]}
+    else:
+        chosen = {
+            "default": [_estimate(game, out) for game in CATALOGUE],
+            "larger": [_estimate(game, out) for game in LARGER],
         }
-        for game in CATALOGUE
-    ]
     if as_json:
         games = {name: _usage(game) for name, game in GAMES.items()}
-        print_json({"default": tables, "games": games})
+        print_json({**chosen, "games": games})
         return
-    typer.echo(f"default set (built ones in '{out}' are marked):")
-    for table in tables:
-        mark = "*" if table["built"] else " "
-        typer.echo(f" {mark} {table['table']:<20} {table['indices']:>10,} indices   {table['command']}")
-    typer.echo("games:")
-    for game in GAMES.values():
-        typer.echo(f"   {_usage(game)}")
-        typer.echo(f"       {inspect.getdoc(game)}")
+    titles = {"tables": "tables", "default": "default set", "larger": "larger ones, for example"}
+    for kind, tables in chosen.items():
+        typer.echo(f"{titles[kind]} (* is in '{out}'):")
+        for table in tables:
+            _print_estimate(table)
+    if not names:
+        typer.echo("games:")
+        for game in GAMES.values():
+            typer.echo(f"   {_usage(game)}")
+            typer.echo(f"       {inspect.getdoc(game)}")
+
+
+def _estimate(game: Game, out: Path) -> dict[str, Any]:
+    return {
+        "table": game.table_name,
+        "positions": game.size,
+        "memory_bytes": memory_needed(game),
+        "seconds": round(rough_seconds(game), 1),
+        "built": (out / f"{game.table_name}{SUFFIX}").is_file(),
+        "command": game.build_command,
+    }
+
+
+def _print_estimate(table: dict[str, Any]) -> None:
+    mark = "*" if table["built"] else " "
+    seconds, memory = table["seconds"], table["memory_bytes"] / 2**20
+    time = (
+        "< 1 s" if seconds < 1 else f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
+    )
+    size = (
+        "< 1 MiB"
+        if memory < 1
+        else f"{memory:,.0f} MiB"
+        if memory < 10240
+        else f"{memory / 1024:,.0f} GiB"
+    )
+    typer.echo(
+        f" {mark} {table['table']:<20} {table['positions']:>13,} positions {size:>9} {time:>7}"
+        f"   {table['command']}"
+    )
 
 
 def _usage(game: type[Game]) -> str:
     """The command of a game with the options it takes."""
-    words, types = ["build-tables", game.name], game.parameter_types()
+    words, types = ["build-tables", *game.command()], game.parameter_types()
     for field in dataclasses.fields(game):
         flag = f"--{field.name.replace('_', '-')}"
         word = flag if types[field.name] is bool else f"{flag} N"
@@ -146,7 +185,7 @@ def _build(games: Iterable[Game], folder: Path, engine: Engine | None, as_json: 
     progress = Progress.on_terminal()
     tables: list[Built] = []
     for game in games:
-        if game.size >= WORTH_COMPILING and not has_numba():
+        if game.work >= WORTH_COMPILING and not has_numba():
             hint = "building without numba, about ten times slower: see extra 'fast' in the README"
             typer.echo(f"{game.table_name}: {hint}", err=True)
         built = build_table(game, folder, engine=engine, progress=progress)
@@ -217,9 +256,23 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
     return command
 
 
+def _group(words: tuple[str, ...]) -> typer.Typer:
+    """The group of commands with these words, made when first asked for."""
+    if not words:
+        return app
+    if words not in _groups:
+        names = [game.command()[-1] for game in GAMES.values() if game.command()[:-1] == words]
+        _groups[words] = application(f"Build a table of {' '.join(words)}: {', '.join(names)}.")
+        _group(words[:-1]).add_typer(_groups[words], name=words[-1])
+    return _groups[words]
+
+
+_groups: dict[tuple[str, ...], typer.Typer] = {}
 for _game in GAMES.values():
     _examples = [game.build_command for game in CATALOGUE if isinstance(game, _game)]
-    app.command(_game.name, epilog=f"Example: {(*_examples, _usage(_game))[0]}")(_game_command(_game))
+    _group(_game.command()[:-1]).command(
+        _game.command()[-1], epilog=f"Example: {(*_examples, _usage(_game))[0]}"
+    )(_game_command(_game))
 
 
 def main() -> None:

@@ -29,7 +29,7 @@ import numpy as np
 from lookup.errors import BuildError, GameError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, MutableSequence
 
 
 class Engine(StrEnum):
@@ -42,6 +42,7 @@ class Engine(StrEnum):
 WORTH_COMPILING = 100_000
 """Below this many indices, starting numba takes longer than it saves (`scripts/bench engine`)."""
 
+_LONG_TUPLE = 256
 _compiling = RLock()  # numba's settings are global, and helpers are compiled inside their callers
 
 
@@ -96,6 +97,13 @@ def rule(function: Callable[..., int], engine: Engine) -> Callable[..., int]:
     return _compiled_rule(function) if engine == Engine.NUMBA else function
 
 
+def buffer(length: int, engine: Engine) -> MutableSequence[int]:
+    """Room for what rules write; interpreted code is faster with a list."""
+    if engine == Engine.NUMBA:
+        return np.zeros(length, np.int64)  # type: ignore[return-value]  # all that rules need of one
+    return [0] * length
+
+
 def _compiled_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """A kernel compiled for the types of its first call's arguments, rules being first-class functions.
 
@@ -143,7 +151,12 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
     import numba  # optional, and slow to import
 
     def with_helpers(value: object) -> object:
-        return _dispatcher(value, None) if isinstance(value, FunctionType) else value
+        if isinstance(value, FunctionType):
+            return _dispatcher(value, None)
+        # numba makes each item of a tuple a value of its own: a long one would take minutes.
+        if isinstance(value, tuple) and len(value) > _LONG_TUPLE:
+            return np.array(value, np.int64)
+        return value
 
     assert isinstance(function, FunctionType)
     fingerprint = _fingerprint(function)  # finds recursion, which would not end here

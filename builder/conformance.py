@@ -11,6 +11,8 @@ import random
 from typing import TYPE_CHECKING
 
 from lookup.errors import EndtableError, GameError, InvalidPositionError
+from lookup.games.heap_game import HeapGame
+from lookup.games.step_game import StepGame
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -20,11 +22,19 @@ if TYPE_CHECKING:
 
 WHOLE = 1 << 16
 SAMPLE = 1024
+_HEAPS, _POSITIONS_OF_STEPS = 100, 8
 HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
 
 
 def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequence[int]:
-    """All indices of a game of up to `whole`; else both ends and a random sample, always the same."""
+    """All indices of a game of up to `whole`; else both ends and a random sample, always the same.
+
+    Of heaps the smallest, and of games of steps a few: they have thousands of moves to list.
+    """
+    if isinstance(game, HeapGame):
+        return range(min(game.size, sample, _HEAPS))
+    if isinstance(game, StepGame):
+        sample = min(sample, _POSITIONS_OF_STEPS)
     if game.size <= whole:
         return range(game.size)
     chosen = random.Random(0).sample(range(game.size), sample)  # noqa: S311 - not a secret
@@ -76,10 +86,12 @@ def check_texts(game: Game, indices: Sequence[int]) -> None:
 def check_successors(game: Game, indices: Sequence[int]) -> None:
     """Successors are distinct positions within bounds, and there are none once the game is over."""
     for index in _positions(game, indices):
-        after = _neighbours(game, game.successors, index, game.max_moves)
+        after = _neighbours(game, game.successors, index, game.max_moves, game.parts)
         end = game.terminal(index)
-        if end not in (0, *Outcome):
-            raise GameError(f"terminal says {end} for {_name(game, index)}: expected 0 to 3")
+        if end < 0 or (end and not end & 3):
+            raise GameError(f"terminal says {end} for {_name(game, index)}: expected an outcome's code")
+        if end > Outcome.WIN and not all(step.end for step in game.moves(game.format(index))):
+            raise GameError(f"{_name(game, index)} has plies left, yet no move that ends the game")
         if end and after:
             raise GameError(f"{_name(game, index)} is over, yet has {len(after)} moves")
         if not end and not after:
@@ -90,11 +102,15 @@ def check_moves(game: Game, indices: Sequence[int]) -> None:
     """The moves of a text are the successors of its index, each with a name of its own."""
     for index in _positions(game, indices):
         steps = game.moves(game.format(index))
-        if {step.after for step in steps} != set(game.successors_of(index)):
+        after = {_in_play(game, step.after) for step in steps if step.end is None}
+        listed = _neighbours(game, game.successors, index, game.max_moves, game.parts)
+        if after != {_in_play(game, components) for components in listed}:
             raise GameError(f"the moves of {_name(game, index)} are not its successors")
         for step in steps:
-            if game.parse(step.position) != step.after:
+            if step.end is None and game.components(step.position) != step.after:
                 raise GameError(f"move {step.text!r} of {_name(game, index)} shows another position")
+            if game.play(game.format(index), step.text) != step:
+                raise GameError(f"playing {step.text!r} in {_name(game, index)} is not that move")
         if len({step.text for step in steps}) != len(steps):
             raise GameError(f"two moves of {_name(game, index)} have the same name")
 
@@ -104,18 +120,34 @@ def check_predecessors(game: Game, indices: Sequence[int]) -> None:
     if game.predecessors is None:
         return
     for index in _positions(game, indices):
-        for after in _neighbours(game, game.successors, index, game.max_moves):
+        for (after,) in _neighbours(game, game.successors, index, game.max_moves):
             before = _neighbours(game, game.predecessors, after, game.max_predecessors)
-            if index not in before:
+            if (index,) not in before:
                 raise GameError(
                     f"{_name(game, index)} moves to {_name(game, after)}, which lacks it as predecessor"
                 )
-        for before_index in _neighbours(game, game.predecessors, index, game.max_predecessors):
-            if index not in _neighbours(game, game.successors, before_index, game.max_moves):
+        for (before_index,) in _neighbours(game, game.predecessors, index, game.max_predecessors):
+            if (index,) not in _neighbours(game, game.successors, before_index, game.max_moves):
                 raise GameError(
                     f"{_name(game, index)} has predecessor {_name(game, before_index)}, "
                     "which does not move to it"
                 )
+
+
+def check_order(game: Game, indices: Sequence[int]) -> None:
+    """Where a solver goes by the order of the index, moves lead to smaller ones."""
+    if isinstance(game, StepGame):
+        for index in _positions(game, indices):
+            once = _neighbours(game, game.steps, index, game.max_steps)
+            leaps = _neighbours(game, game.leaps, index, game.max_steps)
+            if leaps and not once:
+                raise GameError(f"{_name(game, index)} has a leap, yet no step")
+            if any(after >= index for (after,) in (*once, *leaps)):
+                raise GameError(f"{_name(game, index)} does not move to smaller indices only")
+    elif game.solver == "ordered":
+        for index in _positions(game, indices):
+            if any(after >= index for after in game.successors_of(index)):
+                raise GameError(f"{_name(game, index)} does not move to smaller indices only")
 
 
 def check_symmetries(game: Game, indices: Sequence[int]) -> None:
@@ -142,6 +174,7 @@ CHECKS: tuple[Callable[[Game, Sequence[int]], None], ...] = (
     check_successors,
     check_moves,
     check_predecessors,
+    check_order,
     check_symmetries,
 )
 
@@ -154,18 +187,27 @@ def _name(game: Game, index: int) -> str:
     return f"index {index} ({game.format(index)!r})" if game.is_position(index) else f"index {index}"
 
 
-def _neighbours(game: Game, step: Neighbours, index: int, most: int) -> list[int]:
+def _in_play(game: Game, components: tuple[int, ...]) -> tuple[int, ...]:
+    """A position as a sum whose order, and components where play is over, do not matter."""
+    if game.parts == 1:
+        return components
+    return tuple(sorted(index for index in components if not game.terminal(index)))
+
+
+def _neighbours(
+    game: Game, step: Neighbours, index: int, most: int, parts: int = 1
+) -> list[tuple[int, ...]]:
     """What a step writes, after checking that it keeps to its bounds."""
-    out = [-1] * (most + 1024)  # room to catch one that writes too much
+    out = [-1] * (most * parts + 1024)  # room to catch one that writes too much
     count = step(index, out)
-    found = out[:count]
+    found = [tuple(out[at : at + parts]) for at in range(0, count * parts, parts)]
     if not 0 <= count <= most:
         raise GameError(f"{_name(game, index)} lists {count} neighbours: expected at most {most}")
-    if any(extra != -1 for extra in out[most:]):
+    if any(extra != -1 for extra in out[most * parts :]):
         raise GameError(f"{_name(game, index)} writes beyond the {most} places that it may use")
     if len(set(found)) != count:
         raise GameError(f"{_name(game, index)} lists a neighbour twice")
-    for other in found:
+    for other in (one for components in found for one in components):
         if not (0 <= other < game.size and game.is_position(other)):
             raise GameError(f"{_name(game, index)} lists {other}, which is not a position")
     return found

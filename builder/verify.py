@@ -1,12 +1,9 @@
 """Recheck a finished table from the rules alone.
 
-Every index is compared with its successors: a win in r has a lost successor in r - 1 and none in
-less, a loss in r has only won successors, the slowest in r - 1, a draw has a drawn successor and no
-lost one. Remoteness falls along these proofs, so wins and losses follow by induction; from a draw the
-mover can always move to a draw and never has a win. So the values of a table that passes are right,
-whatever made it. Without remoteness the same holds for games in which no position can come again;
-for others the check refuses such tables. What the file says of itself, its symmetry classes and all
-its checksums are compared too.
+Every record is compared with those after each move: `builder.checks` says how, and why the values of a
+table that passes are right, whatever made it. Without remoteness that holds for games in which no
+position can come again; of others the check refuses such tables. What the file says of itself, its
+symmetry classes, its period and all its checksums are compared too.
 """
 
 from __future__ import annotations
@@ -17,32 +14,40 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from builder.checks import heaps, moves, steps
+from builder.checks.check import in_words
 from builder.compile import Engine, Kernel, choose_engine, rule
 from builder.limits import require_memory
-from builder.solvers.solution import silent
+from builder.solvers.solution import silent, slices
 from lookup.columns import read_items
 from lookup.errors import VerificationError
-from lookup.format import CLASSES, COLUMN_KINDS, REMOTENESS, TableInfo
+from lookup.format import CLASSES, COLUMN_KINDS, Period, TableInfo, Totals
+from lookup.games.heap_game import HeapGame
+from lookup.games.step_game import StepGame
 from lookup.reader import TableFile
-from lookup.records import Palette, decode_records, decoded_bytes
-from lookup.values import Outcome
+from lookup.records import Layout, Palette, decode_records, decoded, decoded_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, MutableSequence, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from builder.checks.check import Check
     from builder.solvers.solution import Report
-    from lookup.games.base import IndexTest, Neighbours, Transform
+    from lookup.games.base import Game, IndexTest, SolverKind, Transform
 
-# Compiled code knows no enums.
-LOSS, DRAW, WIN = int(Outcome.LOSS), int(Outcome.DRAW), int(Outcome.WIN)
-CONTRADICTION = -1
-ACYCLIC = ("mask",)
-"""Kinds of games in which no position can come again."""
+LOOPY: tuple[SolverKind, ...] = ("retrograde", "distance")
+"""Kinds of games in which a position can come again."""
 
+_STEP_BYTES = 10  # what `checks.steps` keeps of an index
 _SLICE, _COMPILED_SLICE = 1 << 12, 1 << 16  # indices between two reports
+
+
+def memory_needed(game: Game, record_bytes: int) -> int:
+    """Bytes that reading a table back and checking it takes at its peak."""
+    kept = _STEP_BYTES if isinstance(game, StepGame) else 0
+    return game.size * (3 * record_bytes + kept)
 
 
 def verify_file(
@@ -61,13 +66,22 @@ def verify_file(
     """
     file = TableFile(path)
     try:
-        require_memory(2 * decoded_bytes(file), path.name)
-        engine = choose_engine(engine, file.info.size)
+        require_memory(memory_needed(file.game, decoded_bytes(file) // file.info.size), path.name)
+        engine = choose_engine(engine, file.game.work)
         records = decode_records(file)
         if CLASSES in file.columns:
             _check_classes(file, engine)
         ranges = [(0, file.info.size)] if sample is None else list(sample)
         _check_records(file, records, engine, ranges, report)
+        if file.info.period:
+            assert isinstance(file.game, HeapGame)  # the reader knows no others with a period
+            heaps.check_period(
+                str(path),
+                Period.from_text(file.info.period),
+                Layout.of(file),
+                file.game.takes[1],
+                records,
+            )
         _check_description(file, records)
     finally:
         file.close()
@@ -82,49 +96,71 @@ def _check_records(
     report: Report,
 ) -> None:
     """Compare the records in each range of indices with those of their successors."""
-    if REMOTENESS not in file.columns and file.game.solver not in ACYCLIC:
+    layout, game = Layout.of(file), file.game
+    if not layout.has_remoteness and game.solver in LOOPY:
         problem = "stores no remoteness, without which the outcomes of a game with loops prove nothing"
         raise VerificationError(f"'{file.path}' {problem}")
-    game, numba = file.game, engine == Engine.NUMBA
-    successors, terminal = rule(game.successors, engine), rule(game.terminal, engine)
-    is_position = rule(game.is_position, engine)
-    # Interpreted code is several times faster with builtin sequences than with numpy arrays.
-    stored = records if numba else records.data
-    with_remoteness = REMOTENESS in file.columns
-
-    def room() -> Any:
-        return np.zeros(game.max_moves, np.int64) if numba else [0] * game.max_moves
-
-    kernel = _first_bad(engine)
-
-    def first_bad(part: tuple[int, int]) -> int:
-        bad: int = kernel(successors, terminal, is_position, stored, with_remoteness, *part, room())
-        return bad
-
-    step = _COMPILED_SLICE if numba else _SLICE
-    parts = [(low, min(low + step, end)) for begin, end in ranges for low in range(begin, end, step)]
-    total, done = sum(high - low for low, high in parts), 0
-    # Compiled kernels run without the interpreter's lock, so threads use all cores.
-    with ThreadPoolExecutor(os.cpu_count() if numba else 1) as pool:
-        for (low, high), bad in zip(parts, pool.map(first_bad, parts), strict=True):
-            if bad >= 0:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise VerificationError(_explain(file, records, bad))
-            done += high - low
+    check = _check_for(game, layout, records, engine)
+    whole = [(0, game.size)] if check.prepare else []
+    total = sum(high - low for low, high in (*whole, *ranges))
+    done = 0
+    if check.prepare:
+        for done, _ in _in_threads(check.prepare, whole, engine):
             report(done, total)
+    for more, bad in _in_threads(check.first_bad, ranges, engine):
+        if bad >= 0:
+            raise VerificationError(_explain(file, records, check, bad))
+        report(done + more, total)
+
+
+def _check_for(
+    game: Game, layout: Layout, records: NDArray[np.unsignedinteger], engine: Engine
+) -> Check:
+    if isinstance(game, HeapGame):
+        return heaps.check(game, layout, records, engine)
+    if isinstance(game, StepGame):
+        return steps.check(game, layout, records, engine)
+    return moves.check(game, layout, records, engine)
+
+
+def _in_threads(
+    work: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]], engine: Engine
+) -> Iterator[tuple[int, Any]]:
+    """Work through ranges in stretches; yields how much is done, and what each stretch returned."""
+    compiled = engine == Engine.NUMBA
+    step = _COMPILED_SLICE if compiled else _SLICE
+    parts = [part for low, high in ranges for part in slices(low, high, step)]
+    done = 0
+    # Compiled kernels run without the interpreter's lock, so threads use all cores.
+    with ThreadPoolExecutor(os.cpu_count() if compiled else 1) as pool:
+        try:
+            for (low, high), result in zip(
+                parts, pool.map(lambda part: work(*part), parts), strict=True
+            ):
+                done += high - low
+                yield done, result
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _check_description(file: TableFile, records: NDArray[np.unsignedinteger]) -> None:
     """Compare what the file says of itself with its game and its records."""
+    layout = Layout.of(file)
     counts = np.zeros(4, np.int64)
-    longest = 0
-    for low in range(0, len(records), 1 << 22):
-        part = records[low : low + (1 << 22)]
-        counts += np.bincount(part & part.dtype.type(3), minlength=4)
-        longest = max(longest, int(part.max()) >> 2)
+    longest = largest = 0
+    for low, high in slices(0, len(records), 1 << 22):
+        values = decoded(records[low:high].copy(), layout)
+        counts += np.bincount(values.outcome, minlength=4)
+        longest = max(longest, -1 if values.remoteness is None else int(values.remoteness.max()))
+        largest = max(largest, -1 if values.grundy is None else int(values.grundy.max()))
     losses, draws, wins = counts[1:].tolist()
-    longest = longest if REMOTENESS in file.columns else -1
-    right = TableInfo.describe(file.game, file.info.builder, (losses, draws, wins), longest)
+    totals = Totals(
+        (losses, draws, wins),
+        longest if layout.has_remoteness else -1,
+        largest if layout.has_grundy else -1,
+        Period.from_text(file.info.period) if file.info.period else None,
+    )
+    right = TableInfo.describe(file.game, file.info.builder, totals)
     _compare(file, "it", file.info.attributes, right.attributes)
     for name, stored in file.columns.items():
         column = COLUMN_KINDS[name](stored.column.bits, stored.column.items)
@@ -157,86 +193,13 @@ def _check_classes(file: TableFile, engine: Engine) -> None:
         )
 
 
-def _explain(file: TableFile, records: NDArray[np.unsignedinteger], index: int) -> str:
+def _explain(file: TableFile, records: NDArray[np.unsignedinteger], check: Check, index: int) -> str:
     """What a record says, and what it should say."""
-    game, with_remoteness = file.game, REMOTENESS in file.columns
-    # The plain functions on plain integers: narrow numpy numbers would overflow.
-    expected = _expected(
-        game.successors,
-        game.terminal,
-        game.is_position,
-        records.data,
-        with_remoteness,
-        index,
-        [0] * game.max_moves,
-    )
-    palette = Palette(with_remoteness)
-    said = palette[int(records[index])] or "not a position"
-    if expected == CONTRADICTION:
-        truth = "one of its moves leads to what the table does not call a position"
-    elif not expected:
-        truth = "by the rules it is not a position"
-    else:
-        truth = f"by the rules and its successors it is a {palette[expected]}"
+    game, layout = file.game, Layout.of(file)
+    said = Palette(layout)[int(records[index])] or "not a position"
     text = f" ({game.format(index)!r})" if game.is_position(index) else ""
+    truth = in_words(layout, check.expected(index))
     return f"'{file.path}' says that index {index}{text} is a {said}, but {truth}"
-
-
-# --- kernels --------------------------------------------------------------------------------------
-
-
-@Kernel
-def _first_bad(
-    successors: Neighbours,
-    terminal: IndexTest,
-    is_position: IndexTest,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
-    with_remoteness: bool,
-    low: int,
-    high: int,
-    out: MutableSequence[int],
-) -> int:
-    """The first index whose record is not what the rules and its successors make of it, or -1."""
-    for index in range(low, high):
-        if records[index] != _expected(
-            successors, terminal, is_position, records, with_remoteness, index, out
-        ):
-            return index
-    return -1
-
-
-def _expected(
-    successors: Neighbours,
-    terminal: IndexTest,
-    is_position: IndexTest,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
-    with_remoteness: bool,
-    index: int,
-    out: MutableSequence[int],
-) -> int:
-    """The record that an index must have if those of its successors are right."""
-    if is_position(index) == 0:
-        return 0
-    end = terminal(index)
-    if end:
-        return end
-    quickest = slowest = -1
-    drawn = False
-    for at in range(successors(index, out)):
-        after = records[out[at]] + 0  # to numba, a sum of unsigned and signed is signed, and wide
-        outcome, remoteness = after & 3, after >> 2
-        if outcome == LOSS:
-            quickest = remoteness if quickest < 0 else min(quickest, remoteness)
-        elif outcome == WIN:
-            slowest = max(slowest, remoteness)
-        elif outcome == DRAW:
-            drawn = True
-        else:
-            return CONTRADICTION
-    if quickest < 0 and drawn:
-        return DRAW
-    outcome, remoteness = (WIN, quickest + 1) if quickest >= 0 else (LOSS, slowest + 1)
-    return int(remoteness << 2 | outcome) if with_remoteness else outcome
 
 
 @Kernel

@@ -9,6 +9,7 @@ win in 8
 b3-b4
 """
 
+from lookup.answers import Answers, ClosedForm, Move
 from lookup.errors import (
     BuildError,
     CallerError,
@@ -17,6 +18,7 @@ from lookup.errors import (
     FailureError,
     FormatVersionError,
     GameError,
+    InvalidMoveError,
     InvalidParameterError,
     InvalidPositionError,
     MissingTableError,
@@ -25,10 +27,12 @@ from lookup.errors import (
     UnknownGameError,
     VerificationError,
 )
-from lookup.games import GAMES, find_game
+from lookup.games import GAMES, closed_form, find_game
 from lookup.games.base import Game, Step
+from lookup.games.heap_game import HeapGame
 from lookup.games.mask_game import MaskGame
-from lookup.table import Move, Table, open_table
+from lookup.games.step_game import StepGame
+from lookup.table import Table, open_table
 from lookup.tablebase import Tablebase, open_tablebase
 from lookup.values import Outcome, Value, Values
 
@@ -36,14 +40,18 @@ __version__ = "0.1.0"
 
 __all__ = [
     "GAMES",
+    "Answers",
     "BuildError",
     "CallerError",
+    "ClosedForm",
     "CorruptTableError",
     "EndtableError",
     "FailureError",
     "FormatVersionError",
     "Game",
     "GameError",
+    "HeapGame",
+    "InvalidMoveError",
     "InvalidParameterError",
     "InvalidPositionError",
     "MaskGame",
@@ -52,6 +60,7 @@ __all__ = [
     "NotATableError",
     "Outcome",
     "Step",
+    "StepGame",
     "Table",
     "TableFileError",
     "Tablebase",
@@ -60,6 +69,7 @@ __all__ = [
     "Values",
     "VerificationError",
     "__version__",
+    "closed_form",
     "find_game",
     "open_table",
     "open_tablebase",

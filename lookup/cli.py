@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
@@ -18,11 +19,16 @@ from lookup.console import (
     print_json,
     run,
 )
-from lookup.response import info_fields, line_fields, probe_fields
+from lookup.errors import CallerError, MissingTableError
+from lookup.games import closed_form
+from lookup.response import info_fields, line_fields, move_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lookup.answers import Answers, Move
     from lookup.table import Table
     from lookup.values import Value
 
@@ -33,6 +39,8 @@ PositionArgument: TypeAlias = Annotated[
     typer.Argument(metavar="POSITION", help="The position as text; default: the start."),
 ]
 BAR_WIDTH = 40
+HISTOGRAM_LINES = 50
+LONGEST_LINE = 10_000
 
 
 @app.callback(invoke_without_command=True)
@@ -52,59 +60,82 @@ def overview(
 def probe(
     table: TableArgument,
     position: PositionArgument = None,
+    move: Annotated[
+        str | None, typer.Option("--move", help="Only this move: is it legal, and what is it worth?")
+    ] = None,
     tables: TablesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Who wins, how fast, and what every move is worth, best first.
 
     A value is for the player to move; that of a move is for the player who makes it, and counts the
-    plies after it.
+    plies after it. A game with a closed form needs no table.
     """
     with _open(table, tables) as opened:
         text = _position(opened, position)
         if as_json:
-            print_json(probe_fields(opened, text))
+            fields = probe_fields(opened, text)
+            if move is not None:
+                fields["moves"] = [move_fields(opened.move(text, move))]
+            print_json(fields)
             return
-        value, moves = opened.probe(text), opened.moves(text)
-        _print_head(opened, text, value)
-        width = max((len(move.text) for move in moves), default=0)
-        for move in moves:
-            typer.echo(f"  {move.text:<{width}}  {move.value!s:<10}  {move.position}")
+        moves = opened.moves(text) if move is None else [opened.move(text, move)]
+        _print_head(opened, text, opened.probe(text))
+        _print_moves(moves)
 
 
 @app.command(epilog="Example: lookup line tactics-3x3")
 def line(
     table: TableArgument,
     position: PositionArgument = None,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, metavar="N", help="Print no more moves than this.")
+    ] = LONGEST_LINE,
+    moves_only: Annotated[
+        bool, typer.Option("--moves", help="Print the moves alone, in one line.")
+    ] = False,
     tables: TablesOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Best play by both sides, to the end or to a repeated position."""
     with _open(table, tables) as opened:
         text = _position(opened, position)
-        fields = line_fields(opened, text)
+        fields = line_fields(opened, text, limit)
+        names = [move["move"] for move in fields["line"]]
+        width = max(map(len, names), default=0)
         if as_json:
             print_json(fields)
-            return
-        _print_head(opened, text, opened.probe(text))
-        width = max((len(move["move"]) for move in fields["line"]), default=0)
-        for number, move in enumerate(fields["line"], 1):
-            typer.echo(f"{number:>4}. {move['move']:<{width}}  {move['position']}")
-        if fields["repeats"]:
-            typer.echo("      and so on: this position was there before")
+        elif moves_only:
+            typer.echo(("" if width == 1 else " ").join(names))
+        else:
+            _print_head(opened, text, opened.probe(text))
+            for number, move in enumerate(fields["line"], 1):
+                typer.echo(f"{number:>4}. {move['move']:<{width}}  {move['position']}".rstrip())
+            if fields["repeats"]:
+                typer.echo("      and so on: this position was there before")
+        if not fields["complete"]:
+            typer.echo(f"the line goes on after {limit} moves; --limit shows more", err=True)
 
 
-def _position(table: Table, words: list[str] | None) -> str:
+def _position(table: Answers, words: list[str] | None) -> str:
     """A position as typed, with or without quotes around its spaces; the start if there is none."""
     return " ".join(words) if words else table.game.format(table.game.start)
 
 
-def _print_head(table: Table, position: str, value: Value) -> None:
+def _print_head(table: Answers, position: str, value: Value) -> None:
     typer.echo(f"{table.name}  {position}")
     if table.game.moves(position):
         typer.echo(f"to move: {value}")
     else:
         typer.echo(f"the game is over: a {value.outcome} for the player to move")
+
+
+def _print_moves(moves: list[Move]) -> None:
+    name_width = max((len(move.text) for move in moves), default=0)
+    value_width = max((len(str(move.value)) for move in moves), default=0)
+    for move in moves:
+        value = f"{move.value!s:<{value_width}}"
+        typer.echo(f"  {move.text:<{name_width}}  {value}  {move.position}".rstrip())
 
 
 @app.command("list", epilog="Example: lookup list")
@@ -123,7 +154,7 @@ def list_tables(tables: TablesOption = None, as_json: JsonFlag = False) -> None:
 @app.command(epilog="Example: lookup info rota")
 def info(table: TableArgument, tables: TablesOption = None, as_json: JsonFlag = False) -> None:
     """Parameters, counts by outcome, and how far from the end positions are."""
-    with _open(table, tables) as opened:
+    with open_table(find_file(table, tables)) as opened:
         fields = info_fields(opened)
         if as_json:
             print_json(fields)
@@ -136,20 +167,45 @@ def info(table: TableArgument, tables: TablesOption = None, as_json: JsonFlag = 
         typer.echo(f"{'positions:':<11} {described.positions:,} of {described.size:,} indices")
         for outcome, count in fields["counts"].items():
             typer.echo(f"{outcome + ':':<11} {count:,} ({count / described.positions:.1%})")
-        _print_histogram(fields["histogram"])
+        if period := fields["period"]:
+            beyond = f"{period['period']} from index {period['preperiod']} on, for ever"
+            typer.echo(f"{'period:':<11} {beyond} (compared up to {period['checked']:,})")
+        elif opened.game.solver == "heaps":
+            typer.echo(f"{'period:':<11} none proven; computed up to {described.size - 1:,}")
+        _print_grundy(fields["grundy"])
+        _print_histogram(opened)
 
 
-def _print_histogram(histogram: dict[str, list[int]] | None) -> None:
-    if histogram is None:
+def _print_grundy(counts: list[int] | None) -> None:
+    if counts is not None:
+        typer.echo("grundy:")
+        largest = max(counts)
+        width = len(f"{largest:,}")
+        for value, count in enumerate(counts):
+            typer.echo(f"{value:>5}  {count:>{width},}  {_bar(count, largest)}".rstrip())
+
+
+def _print_histogram(table: Table) -> None:
+    longest = table.info.longest_remoteness
+    if longest < 0:
         typer.echo("remoteness: not stored")
         return
     typer.echo("remoteness:")
-    both = list(zip(histogram["loss"], histogram["win"], strict=True))
+    step = longest // HISTOGRAM_LINES + 1
+    both = list(zip(*table.histogram(step).values(), strict=True))
     largest = max(loss + win for loss, win in both)
     width = len(f"{largest:,}")
-    for remoteness, (loss, win) in enumerate(both):
-        bar = _block() * round(BAR_WIDTH * (loss + win) / largest)
-        typer.echo(f"{remoteness:>5}  {loss:>{width},} lost  {win:>{width},} won  {bar}".rstrip())
+    ranges = [
+        f"{low}-{low + step - 1}" if step > 1 else str(low) for low in range(0, longest + 1, step)
+    ]
+    label_width = max(5, *map(len, ranges))
+    for label, (loss, win) in zip(ranges, both, strict=True):
+        counts = f"{loss:>{width},} lost  {win:>{width},} won"
+        typer.echo(f"{label:>{label_width}}  {counts}  {_bar(loss + win, largest)}".rstrip())
+
+
+def _bar(count: int, largest: int) -> str:
+    return _block() * round(BAR_WIDTH * count / largest)
 
 
 def _block() -> str:
@@ -161,8 +217,23 @@ def _block() -> str:
     return "█"
 
 
-def _open(table: str, directories: list[Path] | None) -> Table:
-    return open_table(find_file(table, directories))
+@contextmanager
+def _open(table: str, directories: list[Path] | None) -> Iterator[Answers]:
+    """A table or, if there is none of that name, the closed form of its game if it has one."""
+    try:
+        path = find_file(table, directories)
+    except MissingTableError:
+        try:
+            answers = closed_form(table)
+        except CallerError:
+            answers = None
+        if answers is None:
+            raise
+        typer.echo(f"{table}: no table, answered by its closed form", err=True)
+        yield answers
+        return
+    with open_table(path) as opened:
+        yield opened
 
 
 def main() -> None:

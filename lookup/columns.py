@@ -10,7 +10,7 @@ import numpy as np
 
 from lookup.blocks import dtype_of, unpack
 from lookup.errors import CorruptTableError
-from lookup.format import CLASSES, COLUMNS, OUTCOME, REMOTENESS
+from lookup.format import CLASSES, COLUMNS, GRUNDY, OUTCOME, REMOTENESS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -117,8 +117,11 @@ def _check_items(file: TableFile, name: str, packed: NDArray[np.unsignedinteger]
 
     Only a file whose digests were made to match can have them, but such files may come from anywhere.
     """
-    last_record = file.columns[OUTCOME].column.items - 1
-    largest = {CLASSES: last_record, REMOTENESS: file.info.longest_remoteness}.get(name)
+    largest = {
+        CLASSES: file.columns[OUTCOME].column.items - 1,
+        REMOTENESS: file.info.longest_remoteness,
+        GRUNDY: file.info.largest_grundy,
+    }.get(name)
     if largest is None:
         return
     bits = file.columns[name].column.bits

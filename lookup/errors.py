@@ -3,6 +3,7 @@
     EndtableError
     ├── CallerError                 a user's mistake: commands exit with 2
     │   ├── InvalidPositionError    text or index that is no position of the game
+    │   ├── InvalidMoveError        a move that the position does not have
     │   ├── InvalidParameterError   a game cannot have this parameter
     │   ├── UnknownGameError        no game of that name
     │   └── MissingTableError       no such table here; says which command builds it
@@ -28,6 +29,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+_LONGEST_QUOTE = 100
+
+
+def _quoted(value: object) -> str:
+    """An input as it is shown in a message; the middle of a long one is left out."""
+    quote = repr(value)
+    if len(quote) > _LONGEST_QUOTE:
+        half = _LONGEST_QUOTE // 2
+        quote = f"{quote[:half]}...{quote[-half:]} ({len(str(value))} characters)"
+    return quote
+
+
 class EndtableError(Exception):
     """Everything this package raises on purpose."""
 
@@ -40,7 +53,19 @@ class InvalidPositionError(CallerError):
     """Text or index that is not a position of the game."""
 
     def __init__(self, position: str | int, expected: str) -> None:
-        super().__init__(f"{position!r} is not a position: expected {expected}")
+        super().__init__(f"{_quoted(position)} is not a position: expected {expected}")
+        self.position = position
+        self.expected = expected
+
+
+class InvalidMoveError(CallerError):
+    """A move that is not legal in the position."""
+
+    def __init__(self, move: str, position: str, expected: str) -> None:
+        super().__init__(
+            f"{_quoted(move)} is not a legal move in {_quoted(position)}: expected {expected}"
+        )
+        self.move = move
         self.position = position
         self.expected = expected
 

@@ -4,6 +4,7 @@
     /outcome            how each record ends for its mover; 2 bits with the codes of `Outcome`, or
                         1 bit (1 = win) when every index is a win or a loss
     /remoteness         plies to the end under best play; 0 where there is none. Optional
+    /grundy             the nim-value of an impartial game under normal play. Optional
     /classes            index -> record, when records are symmetry classes; record 0 then stands for
                         the indices that are not positions. Without it, the record is the index
     /sha256/<column>    for each column above, 32 bytes for each of its decoded chunks
@@ -16,6 +17,9 @@ chunk is padded with zeros to full size. Nothing is compressed but the columns.
 `digest` is the SHA-256 of the canonical metadata (`canonical`) followed by the chunk digests of the
 columns in alphabetical order. A chunk digest alone would not notice a changed attribute, and a
 frame checksum alone would not notice two chunks that changed places.
+
+`period` is empty, or the JSON of a `Period`: then every index beyond the table has the value of one
+inside it.
 
 Strings are fixed-length UTF-8, numbers 64-bit integers, `parameters` is JSON with sorted keys.
 
@@ -39,8 +43,8 @@ if TYPE_CHECKING:
 FORMAT = "endtable"
 VERSION = 1
 ZSTD_FILTER = 32015
-OUTCOME, REMOTENESS, CLASSES = "outcome", "remoteness", "classes"
-COLUMNS = (CLASSES, OUTCOME, REMOTENESS)
+OUTCOME, REMOTENESS, GRUNDY, CLASSES = "outcome", "remoteness", "grundy", "classes"
+COLUMNS = (CLASSES, GRUNDY, OUTCOME, REMOTENESS)
 DIGESTS = "sha256"
 CHUNK_BYTES = 256 * 1024
 CHUNK_BYTES_LARGE = 64 * 1024
@@ -117,14 +121,73 @@ def remoteness_column(bits: int, items: int) -> Column:
     return Column(REMOTENESS, bits, items, meaning)
 
 
+def grundy_column(bits: int, items: int) -> Column:
+    """The column of nim-values."""
+    meaning = "The Grundy value: the least number that no move leads to; 0 is a loss."
+    return Column(GRUNDY, bits, items, meaning)
+
+
 def classes_column(bits: int, items: int) -> Column:
     """The map from index to record."""
     meaning = "The record of each index: one for each symmetry class, 0 if not a position."
     return Column(CLASSES, bits, items, meaning)
 
 
-COLUMN_KINDS = {OUTCOME: outcome_column, REMOTENESS: remoteness_column, CLASSES: classes_column}
+COLUMN_KINDS = {
+    OUTCOME: outcome_column,
+    REMOTENESS: remoteness_column,
+    GRUNDY: grundy_column,
+    CLASSES: classes_column,
+}
 """How each column describes itself, from its width and length."""
+
+
+class Totals(NamedTuple):
+    """What a solver says of all positions together."""
+
+    counts: tuple[int, int, int]  # losses, draws, wins
+    longest: int = -1  # remoteness, -1 if it is not stored
+    largest_grundy: int = -1  # -1 if they are not stored
+    period: Period | None = None
+
+
+class Period(NamedTuple):
+    """The proof that values beyond the table repeat those inside.
+
+    For every index from `preperiod` on, the index `period` further has the same outcome and Grundy
+    value, and a remoteness larger by `plies`. All values up to the index `checked` were computed and
+    compared, which is far enough to hold for ever: see `builder/periods.py`.
+    """
+
+    preperiod: int
+    period: int
+    checked: int
+    plies: int
+
+    @classmethod
+    def from_text(cls, text: str) -> Period:
+        """The period that an attribute describes.
+
+        Raises:
+            ValueError: the text is not that of a period.
+        """
+        fields = json.loads(text)
+        if not isinstance(fields, dict) or set(fields) != set(cls._fields):
+            raise ValueError(f"period is {text!r}: expected {', '.join(cls._fields)}")
+        period = cls(**fields)
+        if period.text != text or any(type(one) is not int or one < 0 for one in period):
+            raise ValueError(f"period is {text!r}: expected numbers")
+        return period
+
+    @property
+    def text(self) -> str:
+        """The attribute that describes it."""
+        return canonical(self._asdict()).decode()
+
+    def fold(self, index: int) -> tuple[int, int]:
+        """The index inside the table that stands for one beyond it, and the periods between them."""
+        periods, rest = divmod(index - self.preperiod, self.period)
+        return self.preperiod + rest, periods
 
 
 class TableInfo(NamedTuple):
@@ -147,12 +210,13 @@ class TableInfo(NamedTuple):
     draws: int
     wins: int
     longest_remoteness: int  # -1 if remoteness is not stored
+    largest_grundy: int  # -1 if Grundy values are not stored
+    period: str  # empty if none is proven
 
     @classmethod
-    def describe(
-        cls, game: Game, builder: str, counts: tuple[int, int, int], longest: int
-    ) -> TableInfo:
-        """The description of a solved game; `counts` are losses, draws, wins."""
+    def describe(cls, game: Game, builder: str, totals: Totals) -> TableInfo:
+        """The description of a solved game."""
+        losses, draws, wins = totals.counts
         return cls(
             format=FORMAT,
             format_version=VERSION,
@@ -166,11 +230,13 @@ class TableInfo(NamedTuple):
             solver=game.solver,
             builder=builder,
             size=game.size,
-            positions=sum(counts),
-            losses=counts[0],
-            draws=counts[1],
-            wins=counts[2],
-            longest_remoteness=longest,
+            positions=losses + draws + wins,
+            losses=losses,
+            draws=draws,
+            wins=wins,
+            longest_remoteness=totals.longest,
+            largest_grundy=totals.largest_grundy,
+            period=totals.period.text if totals.period else "",
         )
 
     @classmethod
@@ -204,18 +270,31 @@ def is_sound(info: TableInfo, columns: Mapping[str, Column]) -> bool:
     totals = (info.losses, info.draws, info.wins)
     if min(totals) < 0 or sum(totals) != info.positions or not 1 <= info.positions <= info.size:
         return False
-    outcome, remoteness, classes = (columns.get(name) for name in (OUTCOME, REMOTENESS, CLASSES))
+    outcome, classes = columns.get(OUTCOME), columns.get(CLASSES)
     if outcome is None or outcome.bits not in CODES or not set(columns) <= set(COLUMNS):
         return False
-    if remoteness is None:
-        fits = info.longest_remoteness == -1
-    else:
-        # A position r plies from the end has r others on its way.
-        fits = 0 <= info.longest_remoteness < info.size and remoteness.items == outcome.items
-        fits = fits and remoteness.bits == smallest_bits(info.longest_remoteness)
+    for name, largest in ((REMOTENESS, info.longest_remoteness), (GRUNDY, info.largest_grundy)):
+        column = columns.get(name)
+        if column is None:
+            fits = largest == -1
+        else:
+            # A position r plies from the end has r others on its way, and perhaps one outside the
+            # index; one with Grundy value g has moves to g others.
+            fits = 0 <= largest <= info.size and column.items == outcome.items
+            fits = fits and column.bits == smallest_bits(largest)
+        if not fits:
+            return False
+    if info.period and not _is_sound_period(Period.from_text(info.period), info):
+        return False
     if classes is None:
-        return fits and outcome.items == info.size
-    return fits and classes.items == info.size and 1 <= outcome.items <= info.size + 1
+        return outcome.items == info.size
+    return classes.items == info.size and 1 <= outcome.items <= info.size + 1
+
+
+def _is_sound_period(period: Period, info: TableInfo) -> bool:
+    inside = period.period >= 1 and period.preperiod + period.period <= period.checked < info.size
+    fits = info.positions == info.size and (info.longest_remoteness >= 0 or not period.plies)
+    return inside and fits and info.solver == "heaps"
 
 
 def canonical(value: object) -> bytes:

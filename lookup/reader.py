@@ -28,6 +28,7 @@ from lookup.format import (
     COLUMNS,
     DIGESTS,
     FORMAT,
+    GRUNDY,
     VERSION,
     ZSTD_FILTER,
     Column,
@@ -153,7 +154,8 @@ class TableFile:
             game = game_class(self.info.game).from_parameters(json.loads(self.info.parameters))
         except CallerError as error:
             raise CorruptTableError(self.path, f"is damaged: {error}") from None
-        if (game.table_name, game.size) != (self.info.name, self.info.size):
+        said = (self.info.name, self.info.size, self.info.solver)
+        if (game.table_name, game.size, game.solver) != said:
             problem = f"is damaged: {self.info.name} with {self.info.size} indices is not its game"
             raise CorruptTableError(self.path, problem)
         return game
@@ -161,7 +163,9 @@ class TableFile:
     def _columns(self, file: Any) -> dict[str, StoredColumn]:
         names = sorted(set(file) - {DIGESTS})
         described = {name: Column.from_attributes(name, _attributes(file[name])) for name in names}
-        if not is_sound(self.info, described) or set(file[DIGESTS]) != set(names):
+        sound = is_sound(self.info, described) and set(file[DIGESTS]) == set(names)
+        # Without Grundy values a sum of positions has no value.
+        if not sound or (self.game.parts > 1 and GRUNDY not in described):
             problem = f"is damaged: expected totals and {', '.join(COLUMNS)} that fit its size"
             raise CorruptTableError(self.path, problem)
         return {

@@ -1,17 +1,18 @@
 """The records of an open table as an indexable array: decoded whole, or chunk by chunk on demand.
 
-A record is one number: `remoteness << 2 | outcome code`. `Palette` turns one into a `Value`,
-`decoded` turns many into `Values`.
+A record is one number: outcome code, Grundy value and remoteness, from the least significant bit; what
+is not stored takes no bits. Without Grundy values it is `remoteness << 2 | outcome`. `Palette` turns
+one record into a `Value`, `decoded` turns many into `Values`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from lookup.columns import CachedColumn, ChunkCache, read_items
-from lookup.format import CLASSES, OUTCOME, REMOTENESS
+from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -26,32 +27,63 @@ _WIN_OR_LOSS = (Outcome.LOSS, Outcome.WIN)
 _PALETTE_LIMIT = 1 << 16
 
 
+class Layout(NamedTuple):
+    """How the records of a table are made up."""
+
+    is_narrow: bool  # outcomes are stored as one bit, 0 a loss and 1 a win
+    grundy_bits: int  # 0 if they are not stored, or all 0
+    has_grundy: bool
+    has_remoteness: bool
+    dtype: np.dtype[np.unsignedinteger]
+
+    @classmethod
+    def of(cls, file: TableFile) -> Layout:
+        """The layout for the columns that a file has."""
+        info = file.info
+        grundy_bits = max(info.largest_grundy, 0).bit_length()
+        largest = (max(info.longest_remoteness, 0) << grundy_bits | (1 << grundy_bits) - 1) << 2 | 3
+        return cls(
+            is_narrow=file.columns[OUTCOME].column.bits == 1,
+            grundy_bits=grundy_bits,
+            has_grundy=GRUNDY in file.columns,
+            has_remoteness=REMOTENESS in file.columns,
+            dtype=np.min_scalar_type(largest),
+        )
+
+
 class Palette(dict[int, Value | None]):
     """Record to `Value`, made when first asked for and then shared; None for 'not a position'."""
 
-    def __init__(self, has_remoteness: bool) -> None:
+    def __init__(self, layout: Layout) -> None:
         super().__init__()
-        self._has_remoteness = has_remoteness
+        self._layout = layout
 
     def __missing__(self, record: int) -> Value | None:
-        outcome = Outcome(record & 3)
-        value = None
-        if outcome in _WIN_OR_LOSS and self._has_remoteness:
-            value = Value(outcome, record >> 2)
-        elif outcome:
-            value = Value(outcome)
+        layout, outcome = self._layout, Outcome(record & 3)
+        remoteness = grundy = None
+        if layout.has_grundy:
+            grundy = record >> 2 & (1 << layout.grundy_bits) - 1
+        if layout.has_remoteness and outcome in _WIN_OR_LOSS:
+            remoteness = record >> 2 + layout.grundy_bits
+        value = Value(outcome, remoteness, grundy) if outcome else None
         if len(self) < _PALETTE_LIMIT:
             self[record] = value
         return value
 
 
-def decoded(records: NDArray[np.unsignedinteger], has_remoteness: bool) -> Values:
+def decoded(records: NDArray[np.unsignedinteger], layout: Layout) -> Values:
     """Many records as arrays; `records` itself becomes one of them."""
-    if not has_remoteness:
-        return Values(records, None, None)
-    outcome = records & records.dtype.type(3)
-    records >>= records.dtype.type(2)
-    return Values(outcome, records, None)
+    number = records.dtype.type
+    grundy = remoteness = None
+    if layout.has_grundy:
+        grundy = records >> number(2) & number((1 << layout.grundy_bits) - 1)
+    if not layout.has_remoteness:
+        records &= number(3)
+        return Values(records, None, grundy)
+    outcome = records & number(3)
+    records >>= number(2 + layout.grundy_bits)
+    remoteness = records
+    return Values(outcome, remoteness, grundy)
 
 
 class Records(Protocol):
@@ -74,7 +106,7 @@ class SupportsIndexing(Protocol):
 
 def decoded_bytes(file: TableFile) -> int:
     """How many bytes `decode_records` returns; while it works it takes up to twice as many."""
-    return file.info.size * _record_dtype(file).itemsize
+    return file.info.size * Layout.of(file).dtype.itemsize
 
 
 def open_records(file: TableFile, cache_bytes: int) -> Records:
@@ -87,8 +119,8 @@ def open_records(file: TableFile, cache_bytes: int) -> Records:
 def decode_records(file: TableFile) -> NDArray[np.unsignedinteger]:
     """All records of a file, one for each index."""
     remoteness = read_items(file, REMOTENESS) if REMOTENESS in file.columns else None
-    outcome = read_items(file, OUTCOME)
-    records = _combine(outcome, _is_narrow(file), remoteness, _record_dtype(file))
+    grundy = read_items(file, GRUNDY) if GRUNDY in file.columns else None
+    records = _combine(Layout.of(file), read_items(file, OUTCOME), grundy, remoteness)
     return records[read_items(file, CLASSES)] if CLASSES in file.columns else records
 
 
@@ -110,12 +142,12 @@ class ChunkedRecords:
 
     def __init__(self, file: TableFile, cache_bytes: int) -> None:
         self.cache = ChunkCache(cache_bytes)
-        self._dtype = _record_dtype(file)
+        self._layout = Layout.of(file)
         columns = {name: CachedColumn(file, name, self.cache) for name in file.columns}
         self._outcome = columns[OUTCOME]
         self._remoteness = columns.get(REMOTENESS)
+        self._grundy = columns.get(GRUNDY)
         self._classes = columns.get(CLASSES)
-        self._is_narrow = _is_narrow(file)
 
     @property
     def by_index(self) -> Self:
@@ -126,43 +158,44 @@ class ChunkedRecords:
         index = int(index)  # a numpy integer may be too narrow for what follows
         if self._classes is not None:
             index = self._classes[index]
+        record = 0 if self._remoteness is None else self._remoteness[index]
+        if self._grundy is not None:
+            record = record << self._layout.grundy_bits | self._grundy[index]
         outcome = self._outcome[index]
-        if self._is_narrow:
+        if self._layout.is_narrow:
             outcome = outcome << 1 | 1
-        return outcome if self._remoteness is None else self._remoteness[index] << 2 | outcome
+        return record << 2 | outcome
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """Grouped by chunk, so that each chunk is decoded once."""
         if self._classes is not None:
             indices = self._classes.take(indices).astype(np.int64)
         remoteness = None if self._remoteness is None else self._remoteness.take(indices)
-        return _combine(self._outcome.take(indices), self._is_narrow, remoteness, self._dtype)
-
-
-def _record_dtype(file: TableFile) -> np.dtype[np.unsignedinteger]:
-    """The smallest type for the records that this table has."""
-    longest = max(file.info.longest_remoteness, 0)
-    return np.min_scalar_type(longest << 2 | 3)
-
-
-def _is_narrow(file: TableFile) -> bool:
-    """Whether an outcome is one bit, 0 a loss and 1 a win."""
-    return file.columns[OUTCOME].column.bits == 1
+        grundy = None if self._grundy is None else self._grundy.take(indices)
+        return _combine(self._layout, self._outcome.take(indices), grundy, remoteness)
 
 
 def _combine(
+    layout: Layout,
     outcome: NDArray[np.unsignedinteger],
-    is_narrow: bool,
+    grundy: NDArray[np.unsignedinteger] | None,
     remoteness: NDArray[np.unsignedinteger] | None,
-    dtype: np.dtype[np.unsignedinteger],
 ) -> NDArray[np.unsignedinteger]:
     """Records from columns; a narrow `outcome` is changed in place."""
-    if is_narrow:
+    number = layout.dtype.type
+    if layout.is_narrow:
         outcome <<= np.uint8(1)
         outcome |= np.uint8(1)  # 0, 1 -> LOSS, WIN
+    if remoteness is None and grundy is None:
+        return outcome.astype(layout.dtype, copy=False)
     if remoteness is None:
-        return outcome.astype(dtype, copy=False)
-    records = remoteness.astype(dtype)
-    records <<= dtype.type(2)
+        assert grundy is not None
+        records = grundy.astype(layout.dtype)
+    else:
+        records = remoteness.astype(layout.dtype)
+        if grundy is not None:
+            records <<= number(layout.grundy_bits)
+            records |= grundy.astype(layout.dtype, copy=False)
+    records <<= number(2)
     records |= outcome
     return records

@@ -5,9 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from lookup.format import Period
+
 if TYPE_CHECKING:
-    from lookup.table import Move, Table
+    from lookup.answers import Answers, Move
+    from lookup.table import Table
     from lookup.values import Value
+
+
+HISTOGRAM_STEPS = 1000
+"""A histogram of remoteness has at most this many entries; longer games are counted in wider steps."""
 
 
 def value_fields(value: Value) -> dict[str, Any]:
@@ -24,7 +31,7 @@ def move_fields(move: Move) -> dict[str, Any]:
     return {"move": move.text, "position": move.position, **value_fields(move.value)}
 
 
-def probe_fields(table: Table, position: str) -> dict[str, Any]:
+def probe_fields(table: Answers, position: str) -> dict[str, Any]:
     """A position with all its moves, best first."""
     return {
         "table": table.name,
@@ -34,22 +41,30 @@ def probe_fields(table: Table, position: str) -> dict[str, Any]:
     }
 
 
-def line_fields(table: Table, position: str) -> dict[str, Any]:
-    """Best play from a position; `repeats` if it ended where it had been before."""
-    line = table.line(position)
+def line_fields(table: Answers, position: str, limit: int | None = None) -> dict[str, Any]:
+    """Best play from a position; `repeats` if it ended where it had been before.
+
+    `complete` is false if there would have been more than `limit` moves.
+    """
+    line = table.line(position, None if limit is None else limit + 1)
+    complete = limit is None or len(line) <= limit
+    line = line[:limit]
+    visited = [position, *(move.position for move in line)]
     return {
         "table": table.name,
         "position": position,
         **value_fields(table.probe(position)),
         "line": [move_fields(move) for move in line],
-        "repeats": bool(line and table.game.moves(line[-1].position)),
+        "repeats": visited[-1] in visited[:-1],
+        "complete": complete,
     }
 
 
 def info_fields(table: Table) -> dict[str, Any]:
     """What the table says of itself, and its histogram of remoteness."""
     info = table.info
-    histogram = {str(end): counts for end, counts in table.histogram().items()}
+    width = max(info.longest_remoteness, 0) // HISTOGRAM_STEPS + 1
+    histogram = {str(end): counts for end, counts in table.histogram(width).items()}
     return {
         "table": info.name,
         "game": info.game,
@@ -66,5 +81,8 @@ def info_fields(table: Table) -> dict[str, Any]:
         "counts": {"win": info.wins, "draw": info.draws, "loss": info.losses},
         "longest_remoteness": info.longest_remoteness if info.longest_remoteness >= 0 else None,
         "histogram": histogram if info.longest_remoteness >= 0 else None,
+        "histogram_width": width if info.longest_remoteness >= 0 else None,
+        "grundy": table.grundy_counts() if info.largest_grundy >= 0 else None,
+        "period": Period.from_text(info.period)._asdict() if info.period else None,
         "start": table.game.format(table.game.start),
     }

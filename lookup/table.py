@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
+from lookup.answers import Answers
 from lookup.errors import InvalidPositionError
-from lookup.format import REMOTENESS
+from lookup.format import Period
 from lookup.reader import TableFile
-from lookup.records import DecodedRecords, Palette, decoded, open_records
+from lookup.records import DecodedRecords, Layout, Palette, decoded, open_records
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from os import PathLike
     from types import TracebackType
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
     from lookup.format import TableInfo
-    from lookup.games.base import Game
+    from lookup.games.base import Game, Step
 
 CACHE_BYTES = 64 * 1024 * 1024
-_HISTOGRAM_STEP = 1 << 22
+_STRETCH = 1 << 22
 
 
-class Move(NamedTuple):
-    """A legal move and what it is worth to the player who makes it.
-
-    `value.outcome` is seen by that player; `value.remoteness` counts from the position after the
-    move.
-    """
-
-    text: str
-    position: str
-    value: Value
-
-
-class Table:
+class Table(Answers):
     """The solved game in one file. Open it with `open_table` or through a `Tablebase`.
 
     Small tables are decoded when opened, and their file is closed again; larger ones keep it open and
@@ -56,7 +46,10 @@ class Table:
             self._file.close()
         self._by_index = self._records.by_index
         self._size = self._file.info.size
-        self._palette = Palette(REMOTENESS in self._file.columns)
+        self._layout = Layout.of(self._file)
+        self._palette = Palette(self._layout)
+        self._is_sum = self.game.parts > 1
+        self._period = Period.from_text(self.info.period) if self.info.period else None
 
     @property
     def game(self) -> Game:
@@ -106,6 +99,8 @@ class Table:
     def probe_index(self, index: int) -> Value:
         """The value of the position with this index. O(1).
 
+        Indices beyond the table have values too, if the table has a `period`.
+
         Raises:
             InvalidPositionError: the index is out of range or not a position.
         """
@@ -113,6 +108,12 @@ class Table:
             value = self._palette[self._by_index[index]]
             if value is not None:
                 return value
+        elif index > 0 and self._period:
+            inside, periods = self._period.fold(index)
+            value = self.probe_index(inside)
+            if value.remoteness is None:
+                return value
+            return value._replace(remoteness=value.remoteness + periods * self._period.plies)
         self.game.require_position(index)
         raise InvalidPositionError(index, "a position that the table stores")
 
@@ -122,14 +123,9 @@ class Table:
         Raises:
             InvalidPositionError: the text is not a position of this game.
         """
+        if self._is_sum:
+            return self._probe_sum(self.game.components(position))
         return self.probe_index(self.game.parse(position))
-
-    def get(self, position: str) -> Value | None:
-        """The value of a position, or None if the text is no position of this table."""
-        try:
-            return self.probe(position)
-        except InvalidPositionError:
-            return None
 
     def probe_many(self, indices: ArrayLike) -> Values:
         """The values of many indices at once; those that are not positions have outcome 0.
@@ -143,74 +139,70 @@ class Table:
                 str(wanted.dtype), "indices of an integer type; game.parse makes them from text"
             )
         flat = wanted.astype(np.int64, copy=False).ravel()
+        periods = None
         # Seen as unsigned, a negative index is a huge one: one pass checks both ends.
         if len(flat) and int(flat.view(np.uint64).max()) >= self._size:
-            bad = int(wanted.ravel()[(flat < 0) | (flat >= self._size)][0])
-            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}")
+            flat, periods = self._fold_many(flat)
         records = self._records.take(flat).reshape(wanted.shape)
-        return decoded(records, REMOTENESS in self._file.columns)
+        values = decoded(records, self._layout)
+        if periods is not None and values.remoteness is not None and self._period:
+            further = periods.reshape(wanted.shape) * self._period.plies
+            values = values._replace(remoteness=values.remoteness.astype(np.uint64) + further)
+        return values
 
-    # --- moves ------------------------------------------------------------------------------------
+    def _fold_many(self, flat: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Indices inside the table that stand for others beyond it, and the periods between them."""
+        period, beyond = self._period, flat >= self._size
+        if period is None or bool((flat < 0).any()):
+            bad = int(flat[(flat < 0) | beyond][0])
+            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}")
+        inside, periods = flat.copy(), np.zeros(len(flat), np.uint64)
+        periods[beyond], rest = np.divmod(flat[beyond] - period.preperiod, period.period)
+        inside[beyond] = period.preperiod + rest
+        return inside, periods
 
-    def moves(self, position: str) -> list[Move]:
-        """The legal moves, best first: fast wins, slow wins, draws, slow losses, fast losses.
+    def _probe_after(self, step: Step) -> Value:
+        return self._probe_sum(step.after)
 
-        Raises:
-            InvalidPositionError: the text is not a position of this game.
-        """
-        moves = [
-            Move(step.text, step.position, -self.probe_index(step.after))
-            for step in self.game.moves(position)
-        ]
-        return sorted(moves, key=_preference)
+    def _probe_sum(self, components: tuple[int, ...]) -> Value:
+        """The value of a sum: of its only component, or by the exclusive or of all Grundy values."""
+        if len(components) == 1:
+            return self.probe_index(components[0])
+        grundy = 0
+        for index in components:
+            grundy ^= self.probe_index(index).grundy or 0
+        return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
 
-    def best(self, position: str) -> Move | None:
-        """A best move, or None if the game is over.
-
-        Raises:
-            InvalidPositionError: the text is not a position of this game.
-        """
-        moves = self.moves(position)
-        return moves[0] if moves else None
-
-    def line(self, position: str | None = None) -> list[Move]:
-        """Best play from a position (default: the start) to the end, or to a repeat if drawn.
-
-        Raises:
-            InvalidPositionError: the text is not a position of this game.
-        """
-        position = self.game.format(self.game.start) if position is None else position
-        seen = {position}
-        line: list[Move] = []
-        while move := self.best(position):
-            line.append(move)
-            position = move.position
-            if position in seen:
-                break
-            seen.add(position)
-        return line
-
-    def histogram(self) -> dict[Outcome, list[int]]:
+    def histogram(self, width: int = 1) -> dict[Outcome, list[int]]:
         """For wins and losses, how many positions have remoteness 0, 1, 2, ... O(size).
 
-        Empty lists if the table does not store remoteness.
+        Counted in steps of `width` plies. Empty lists if the table does not store remoteness.
         """
         longest = self.info.longest_remoteness
-        counts = {end: np.zeros(longest + 1, np.int64) for end in (Outcome.LOSS, Outcome.WIN)}
+        steps = longest // width + 1
+        counts = {end: np.zeros(steps, np.int64) for end in (Outcome.LOSS, Outcome.WIN)}
         if longest >= 0:
-            for low in range(0, self._size, _HISTOGRAM_STEP):
-                values = self.probe_many(np.arange(low, min(low + _HISTOGRAM_STEP, self._size)))
+            for values in self._all_values():
                 assert values.remoteness is not None
                 for end, count in counts.items():
                     remoteness = values.remoteness[values.outcome == end]
-                    count += np.bincount(remoteness, minlength=longest + 1)
+                    count += np.bincount(remoteness // width, minlength=steps)
         return {end: count.tolist() for end, count in counts.items()}
 
+    def grundy_counts(self) -> list[int]:
+        """How many indices have Grundy value 0, 1, 2, ...; empty if they are not stored. O(size)."""
+        largest = self.info.largest_grundy
+        counts = np.zeros(largest + 1, np.int64)
+        if largest >= 0:
+            for values in self._all_values():
+                assert values.grundy is not None
+                counts += np.bincount(values.grundy, minlength=largest + 1)
+        return [int(count) for count in counts]
 
-def _preference(move: Move) -> tuple[int, int]:
-    """The sorting key of `moves`: a winner hurries, a loser delays."""
-    remoteness = move.value.remoteness or 0
-    return -move.value.outcome, -remoteness if move.value.outcome is Outcome.LOSS else remoteness
+    def _all_values(self) -> Iterator[Values]:
+        """The values of all indices in order, a stretch at a time."""
+        for low in range(0, self._size, _STRETCH):
+            yield self.probe_many(np.arange(low, min(low + _STRETCH, self._size)))
 
 
 def open_table(path: str | PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> Table:

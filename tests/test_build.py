@@ -81,7 +81,7 @@ def test_a_wrong_solution_never_gets_into_place(
     def wrong(game: Any, *arguments: Any) -> Solution:
         return right.solve(Tactics(game.rows, game.cols, normal=True), *arguments)
 
-    monkeypatch.setitem(build.SOLVERS, "mask", build.Solver(wrong, right.memory_needed))
+    monkeypatch.setitem(build.SOLVERS, "mask", right._replace(solve=wrong))
     with pytest.raises(VerificationError):
         build_table(Tactics(3, 3), tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["tactics-3x3.h5"]
@@ -143,7 +143,7 @@ def test_a_killed_build_leaves_the_old_file_whole(tmp_path: Path) -> None:
 
 def test_large_tables_are_verified_by_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "VERIFY_WHOLE", 100_000)
-    monkeypatch.setattr(build, "_SAMPLES", 20)
+    monkeypatch.setattr(build, "_SAMPLED", 20 * 1024)
     seen: list[Any] = []
     real = verify_file
 
@@ -193,7 +193,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_work(
     def unexpected(*arguments: Any) -> Solution:
         pytest.fail("solved although the result could not be written")
 
-    monkeypatch.setitem(build.SOLVERS, "mask", build.Solver(unexpected, lambda game: 1))
+    monkeypatch.setitem(build.SOLVERS, "mask", build.SOLVERS["mask"]._replace(solve=unexpected))
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BuildError, match="cannot be written"):
         build_table(Tactics(2, 2), tmp_path / "file")
@@ -296,6 +296,6 @@ def test_a_failed_verification_names_the_table_and_not_the_temporary_file(
     def wrong(game: Any, *arguments: Any) -> Solution:
         return right.solve(Tactics(game.rows, game.cols, normal=True), *arguments)
 
-    monkeypatch.setitem(build.SOLVERS, "mask", build.Solver(wrong, right.memory_needed))
+    monkeypatch.setitem(build.SOLVERS, "mask", right._replace(solve=wrong))
     with pytest.raises(VerificationError, match=r"^the new tactics-3x3 says that index"):
         build_table(Tactics(3, 3), tmp_path)

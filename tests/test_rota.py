@@ -136,11 +136,11 @@ def anyone(table: Table, text: str, chance: random.Random) -> str:
 def greedy(table: Table, text: str, chance: random.Random) -> str:
     """Win now if possible, else do not let the other win at once, else anything."""
     moves = table.game.moves(text)
-    wins = [move for move in moves if table.game.terminal(move.after)]
+    wins = [move for move in moves if table.game.terminal(move.after[0])]
     safe = [
         move
         for move in moves
-        if not any(table.game.terminal(reply) for reply in table.game.successors_of(move.after))
+        if not any(table.game.terminal(reply) for reply in table.game.successors_of(move.after[0]))
     ]
     return chance.choice(wins or safe or moves).position
 

@@ -200,7 +200,7 @@ def test_through_the_cache_the_answers_are_the_same(
 def test_outcomes_without_remoteness(tmp_path: Path, tables: lookup.Tablebase) -> None:
     game = Tactics(4, 4)
     solution = mask.solve_outcome(game, Engine.PYTHON)
-    info = TableInfo.describe(game, "a test", solution.counts, solution.longest)
+    info = TableInfo.describe(game, "a test", solution.totals)
     write_table(tmp_path / "tactics-4x4.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "tactics-4x4.h5") as table:
         assert table.probe(POSITION) == Value(Outcome.WIN)
@@ -258,7 +258,7 @@ def test_large_tables_have_smaller_chunks(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(format_module, "LARGE_TABLE", 100_000)
     game = Tactics(4, 5)
     solution = mask.solve(game, Engine.PYTHON)
-    info = TableInfo.describe(game, "a test", solution.counts, solution.longest)
+    info = TableInfo.describe(game, "a test", solution.totals)
     write_table(tmp_path / "t.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "t.h5") as table:
         assert {stored.chunk_bytes for stored in table._file.columns.values()} == {64 * 1024}

@@ -26,7 +26,7 @@ from lookup.errors import (
     NotATableError,
     TableFileError,
 )
-from lookup.format import TableInfo
+from lookup.format import TableInfo, Totals
 from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
 from lookup.reader import TableFile
@@ -284,7 +284,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 def test_unwritten_texts_may_be_empty(tmp_path: Path) -> None:
     game = Tactics(2, 2)
     solution = mask.solve(game, Engine.PYTHON)
-    info = TableInfo.describe(game, "", solution.counts, solution.longest)
+    info = TableInfo.describe(game, "", solution.totals)
     write_table(tmp_path / "t.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "t.h5") as table:
         assert table.info == info
@@ -299,7 +299,7 @@ def probe_start(path: Path) -> None:
 
 
 def forge(path: Path, game: Any, columns: Any, longest: int, /, **changes: Any) -> Path:
-    info = TableInfo.describe(game, "a forger", (0, 0, game.size), longest)
+    info = TableInfo.describe(game, "a forger", Totals((0, 0, game.size), longest))
     write_table(path, info._replace(**changes), columns)
     return path
 
@@ -315,7 +315,7 @@ def test_a_class_beyond_the_records(
     wrong = PackedColumn(
         classes.column, np.where(classes.data == 5, 999, classes.data).astype(np.uint16)
     )
-    path = forge(tmp_path / "t.h5", game, (outcome, remoteness, wrong), solution.longest)
+    path = forge(tmp_path / "t.h5", game, (outcome, remoteness, wrong), solution.totals.longest)
     with pytest.raises(CorruptTableError, match="classes holds 999, beyond the largest it may, 272"):
         probe_start(path)
 

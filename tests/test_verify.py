@@ -34,9 +34,13 @@ def solved(name: str) -> tuple[lookup.Game, Solution]:
 
 def write(path: Path, game: lookup.Game, solution: Solution, **changes: Any) -> Path:
     """A file whose every checksum and digest is right, whatever its content."""
-    info = TableInfo.describe(game, "a forger", solution.counts, solution.longest)
+    info = TableInfo.describe(game, "a forger", solution.totals)
     write_table(path, info._replace(**changes), solution.columns)
     return path
+
+
+def _with_totals(solution: Solution, **changes: Any) -> Solution:
+    return dataclasses.replace(solution, totals=solution.totals._replace(**changes))
 
 
 def with_item(solution: Solution, name: str, at: int, value: int) -> Solution:
@@ -67,8 +71,8 @@ def test_outcomes_alone_pass_and_are_checked(tmp_path: Path) -> None:
         bit = int(unpack(solution.columns[0].data, 1, game.size)[at])
         forged = with_item(solution, "outcome", at, 1 - bit)
         shift = 1 if bit else -1
-        losses, draws, wins = forged.counts
-        forged = dataclasses.replace(forged, counts=(losses + shift, draws, wins - shift))
+        losses, draws, wins = forged.totals.counts
+        forged = _with_totals(forged, counts=(losses + shift, draws, wins - shift))
         with pytest.raises(VerificationError, match="index"):
             verify_file(write(tmp_path / "t.h5", game, forged))
 
@@ -92,10 +96,10 @@ def test_one_altered_class_record_is_found(record: int, tmp_path: Path) -> None:
     was = int(outcome[record])
     now = 2 if was != 2 else 1
     forged = with_item(solution, "outcome", record, now)
-    counts = list(solution.counts)
+    counts = list(solution.totals.counts)
     counts[was - 1] -= weight
     counts[now - 1] += weight
-    forged = dataclasses.replace(forged, counts=(counts[0], counts[1], counts[2]))
+    forged = _with_totals(forged, counts=(counts[0], counts[1], counts[2]))
     if now == 2:  # a draw with a remoteness would be noticed for that alone
         plies = int(unpack(solution.columns[1].data, 4, len(outcome))[record])
         forged = with_item(forged, "remoteness", record, 0) if plies else forged
@@ -156,7 +160,8 @@ def test_a_game_with_loops_needs_remoteness(tmp_path: Path) -> None:
     """Outcomes alone could call a draw by repetition a win and still agree with their successors."""
     game, solution = solved("rota")
     outcome, _, classes = solution.columns
-    forged = dataclasses.replace(solution, columns=(outcome, classes), longest=-1)
+    forged = dataclasses.replace(solution, columns=(outcome, classes))
+    forged = _with_totals(forged, longest=-1)
     with pytest.raises(VerificationError, match="stores no remoteness"):
         verify_file(write(tmp_path / "t.h5", game, forged))
 
@@ -167,7 +172,7 @@ def test_explanations_do_not_overflow(engine: Engine, tmp_path: Path) -> None:
     game, solution = solved("tactics-1x9-run1")
     plies = np.full(game.size, 63, np.uint8)
     columns = (solution.columns[0], packed_remoteness(plies, 63))
-    forged = dataclasses.replace(solution, columns=columns, longest=63)
+    forged = _with_totals(dataclasses.replace(solution, columns=columns), longest=63)
     with pytest.raises(VerificationError, match=r"it is a (win|loss) in 64$"):
         verify_file(write(tmp_path / "t.h5", game, forged), engine)
 

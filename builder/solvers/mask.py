@@ -34,7 +34,7 @@ from builder.solvers.solution import (
     silent,
 )
 from lookup.blocks import pack
-from lookup.format import outcome_column
+from lookup.format import Totals, outcome_column
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -117,7 +117,7 @@ def solve_outcome(game: MaskGame, engine: Engine, report: Report = silent) -> So
         packed = packed & np.uint8((1 << game.size) - 1)
     wins = int(np.bitwise_count(packed).sum(dtype=np.int64))
     outcome = PackedColumn(outcome_column(1, game.size), packed)
-    return Solution((outcome,), (game.size - wins, 0, wins), -1)
+    return Solution((outcome,), Totals((game.size - wins, 0, wins)))
 
 
 def solve_remoteness(game: MaskGame, engine: Engine, report: Report = silent) -> Solution:
@@ -134,7 +134,7 @@ def solve_remoteness(game: MaskGame, engine: Engine, report: Report = silent) ->
     longest, wins = int(remoteness.max()), int(won.sum())
     outcome = PackedColumn(outcome_column(1, game.size), pack(won.view(np.uint8), 1))
     columns = (outcome, packed_remoteness(remoteness, longest))
-    return Solution(columns, (game.size - wins, 0, wins), longest)
+    return Solution(columns, Totals((game.size - wins, 0, wins), longest))
 
 
 def memory_needed(game: MaskGame) -> int:

@@ -1,10 +1,10 @@
-"""Solve any finite two-player game, endless play being a draw, backwards from where it ends.
+"""Solve any finite game of two players, endless play being a draw, backwards from where it ends.
 
 A *node* is what gets a record: an index, or a symmetry class of indices. Ended nodes are settled
 first. Then, in rounds: a node with a move to a lost node is won; a node whose moves all lead to won
 nodes is lost, which a counter of moves not yet refuted tells. A node settled in round r has
 remoteness r, since a winner takes the first loss to appear and a loser keeps the last win. What is
-never settled is a draw.
+never settled is a draw. A single player needs one move to a won node, and nothing refutes it.
 
 Predecessors come from the game if it has them. Otherwise all moves are listed once and turned round
 (four bytes a move). Between classes, neighbours are counted once each however many moves lead there:
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.compile import Engine, Kernel, rule
+from builder.compile import Engine, Kernel, buffer, rule
 from builder.solvers.solution import (
     Report,
     Solution,
@@ -26,13 +26,15 @@ from builder.solvers.solution import (
     packed_outcome,
     packed_remoteness,
     silent,
+    slices,
 )
 from lookup.blocks import dtype_of, smallest_bits
 from lookup.errors import GameError
+from lookup.format import Totals
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, MutableSequence
+    from collections.abc import Callable, MutableSequence
 
     from numpy.typing import NDArray
 
@@ -90,7 +92,8 @@ def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
     columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
     if game.symmetries > 1:
         columns.append(packed_classes(nodes.classes.view(np.uint32), nodes.count))
-    return Solution(tuple(columns), (counts[LOSS], counts[DRAW], counts[WIN]), longest)
+    totals = Totals((counts[LOSS], counts[DRAW], counts[WIN]), longest)
+    return Solution(tuple(columns), totals)
 
 
 def memory_needed(game: Game) -> int:
@@ -114,17 +117,17 @@ def _settle(
     ended = np.flatnonzero((outcome == LOSS) | (outcome == WIN))
     queue[: len(ended)] = ended
     predecessors = rule(game.predecessors or game.successors, engine)
-    out = _buffer(max(game.max_predecessors, game.max_moves), engine)
+    out = buffer(max(game.max_predecessors, game.max_moves), engine)
     propagate = _propagate(engine)
     rounds: list[NDArray[np.uint32]] = []
     first, end = 0, len(ended)
     while first < end or not rounds:
         rounds.append(queue[first:end])
         stop = end
-        for low, high in _slices(first, stop):
+        for low, high in slices(first, stop, _SLICE):
             end = propagate(
                 predecessors, nodes.classes, nodes.representatives, places, sources,
-                queue, low, high, end, out, outcome, unrefuted,
+                game.players == 1, queue, low, high, end, out, outcome, unrefuted,
             )  # fmt: skip
             steps(high - low)
         first = stop
@@ -161,12 +164,12 @@ def _prepare_nodes(
     listed = game.predecessors is None
     successors = rule(game.successors, engine)
     tests = rule(game.terminal, engine), rule(game.is_position, engine)
-    out = _buffer(game.max_moves, engine)
+    out = buffer(game.max_moves, engine)
     places = np.zeros(nodes.count + 1 if listed else 0, np.int64)
     sources = np.zeros(0, np.uint32)
     walk = (nodes.classes, nodes.representatives, out)
     open_nodes, list_sources = _open_nodes(engine), _list_sources(engine)
-    for low, high in _slices(0, nodes.count):
+    for low, high in slices(0, nodes.count, _SLICE):
         wild = open_nodes(successors, *tests, *walk, low, high, outcome, unrefuted, places)
         if wild >= 0:
             raise GameError(f"index {wild} of {game.table_name} has a successor that is no index")
@@ -179,22 +182,10 @@ def _prepare_nodes(
     if listed:
         np.cumsum(places, out=places)
         sources = np.zeros(int(places[-1]), np.uint32)
-        for low, high in _slices(0, nodes.count):
+        for low, high in slices(0, nodes.count, _SLICE):
             list_sources(successors, *walk, low, high, outcome, places, sources)
             steps(high - low)
     return places, sources
-
-
-def _slices(first: int, end: int) -> Iterator[tuple[int, int]]:
-    for low in range(first, end, _SLICE):
-        yield low, min(low + _SLICE, end)
-
-
-def _buffer(length: int, engine: Engine) -> MutableSequence[int]:
-    """Room for neighbours; interpreted code is faster with a list."""
-    if engine == Engine.NUMBA:
-        return np.zeros(length, np.int64)  # type: ignore[return-value]  # all that rules need of one
-    return [0] * length
 
 
 # --- kernels --------------------------------------------------------------------------------------
@@ -321,6 +312,7 @@ def _propagate(
     representatives: NDArray[np.int64],
     places: NDArray[np.int64],
     sources: NDArray[np.uint32],
+    alone: bool,
     queue: NDArray[np.uint32],
     low: int,
     high: int,
@@ -332,7 +324,9 @@ def _propagate(
     """Tell the predecessors of the nodes in `queue[low:high]`; returns the new end of the queue."""
     for at in range(low, high):
         node = int(queue[at])
-        lost = outcome[node] == LOSS
+        wins_for_mover = outcome[node] == (WIN if alone else LOSS)
+        if alone and not wins_for_mover:
+            continue
         begin = 0
         if len(places):
             begin, count = places[node], places[node + 1] - places[node]
@@ -344,7 +338,7 @@ def _propagate(
             source = int(sources[begin + which]) if len(places) else out[which]
             if outcome[source] != UNSETTLED:
                 continue
-            if lost:
+            if wins_for_mover:
                 outcome[source] = WIN
             else:
                 unrefuted[source] -= 1

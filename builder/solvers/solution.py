@@ -11,13 +11,17 @@ import numpy as np
 from lookup.blocks import pack, smallest_bits
 from lookup.format import (
     Column,
+    Totals,
     classes_column,
+    grundy_column,
     outcome_column,
     remoteness_column,
 )
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
 Report: TypeAlias = Callable[[int, int], None]
@@ -38,11 +42,16 @@ class PackedColumn:
 
 @dataclass(frozen=True)
 class Solution:
-    """A solved game: the columns to store, and the totals of its positions."""
+    """A solved game: the columns to store, and what they are in all."""
 
     columns: tuple[PackedColumn, ...]
-    counts: tuple[int, int, int]
-    longest: int
+    totals: Totals
+
+
+def slices(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
+    """A range in stretches, between which a solver can report."""
+    for low in range(first, end, step):
+        yield low, min(low + step, end)
 
 
 def packed_outcome(codes: NDArray[np.uint8]) -> PackedColumn:
@@ -57,6 +66,12 @@ def packed_remoteness(remoteness: NDArray[np.unsignedinteger], longest: int) -> 
     """Remoteness in as few bits as the longest needs."""
     bits = smallest_bits(longest)
     return PackedColumn(remoteness_column(bits, len(remoteness)), pack(remoteness, bits))
+
+
+def packed_grundy(grundy: NDArray[np.unsignedinteger], largest: int) -> PackedColumn:
+    """Grundy values in as few bits as the largest needs."""
+    bits = smallest_bits(largest)
+    return PackedColumn(grundy_column(bits, len(grundy)), pack(grundy, bits))
 
 
 def packed_classes(classes: NDArray[np.unsignedinteger], records: int) -> PackedColumn:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lookup.errors import UnknownGameError
+from lookup.errors import InvalidParameterError, UnknownGameError
+from lookup.games.clock import Clock
 from lookup.games.rota import Rota
+from lookup.games.sticks_heaps import SticksAny, SticksRun
+from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
+from lookup.games.winners_losers import WinnersLosers
 
 if TYPE_CHECKING:
+    from lookup.answers import ClosedForm
     from lookup.games.base import Game
 
 GAMES: dict[str, type[Game]] = {
     Tactics.name: Tactics,
     Rota.name: Rota,
+    SticksAny.name: SticksAny,
+    SticksRun.name: SticksRun,
+    SticksSpecial.name: SticksSpecial,
+    Clock.name: Clock,
+    WinnersLosers.name: WinnersLosers,
 }
 
 
@@ -39,3 +49,29 @@ def find_game(table_name: str) -> Game:
         if found := game.from_table_name(table_name):
             return found
     raise UnknownGameError(table_name, list(GAMES))
+
+
+def closed_form(name: str, **parameters: int) -> ClosedForm:
+    """Answers from a formula, where a game has one: no table, positions of any size.
+
+    The game is given by its name and parameters, or by the name of a table.
+
+    >>> closed_form("clock", n=12, k=9).best("000000000001").text
+    'X'
+    >>> closed_form("winners-losers").probe("WLLWLWWLWLLWLWWLLWWLLLWWWLLW")
+    Value(outcome=<Outcome.WIN: 3>, remoteness=28, grundy=None)
+
+    Raises:
+        UnknownGameError: no game of that name.
+        InvalidParameterError: the game cannot have these parameters, or has no closed form.
+    """
+    if name in GAMES:
+        game = GAMES[name].from_parameters({**GAMES[name].unlimited, **parameters})
+    elif parameters:
+        raise UnknownGameError(name, list(GAMES))
+    else:
+        game = find_game(name)
+    if (answers := game.closed_form) is None:
+        known = ", ".join(known for known, kind in GAMES.items() if "closed_form" in vars(kind))
+        raise InvalidParameterError("closed form", name, f"one of {known}")
+    return answers

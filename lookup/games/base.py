@@ -13,7 +13,8 @@ REQUIRED
     size, start               indices run from 0 to size - 1; the index of the starting position
     max_moves                 no position has more successors than this
     successors(index, out)    write the distinct indices after each legal move, return their number
-    terminal(index)           0 while the game goes on; else the `Outcome` code for the player to move
+    terminal(index)           0 while the game goes on; else the `Outcome` code for the player to move,
+                              plus 4 for each ply that is still to be made outside the index
     parse(text)               text to index; strict, raises `InvalidPositionError`
     format(index)             index to its text
     move_name(index, after)   the text of the move between two indices
@@ -23,12 +24,18 @@ OPTIONAL, with what holds without it
     max_predecessors          no position has more of them than this     (max_moves)
     is_position(index)        0 for holes in the index                   (there are no holes)
     symmetries, transform     number of symmetries, and index under k    (1: none but the identity)
+    parts, components(text)   positions that are sums of others: see `parts`     (1: they are not)
+    fill(remoteness, compile) every remoteness by a shorter way          (solvers search)
+    work                      the work of solving it, in usual indices   (size)
     moves(text)               legal moves where the text says more
                               than the index                             (made from those above)
+    play(text, move)          one move, where `moves` does not list all  (looked up in `moves`)
+    closed_form, unlimited    answers without a table: see `closed_form` (there are none)
     rules, notation, indexing the file's description in words            (the docstring; nothing)
-    table_name, from_table_name, build_command                           (made from name and parameters)
+    table_name, from_table_name, command, build_command                  (made from name and parameters)
 
-Games whose moves fill cells that must be empty need none of the functions: see `MaskGame`.
+Three families need none of the functions: games whose moves fill empty cells (`MaskGame`), heaps that
+are made smaller and perhaps split (`HeapGame`), and games that only state steps (`StepGame`).
 """
 
 from __future__ import annotations
@@ -38,15 +45,29 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableSequence
-from typing import ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-from lookup.errors import InvalidParameterError, InvalidPositionError
+from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
+
+if TYPE_CHECKING:
+    from lookup.answers import ClosedForm
+    from lookup.values import Outcome
 
 Neighbours: TypeAlias = Callable[[int, MutableSequence[int]], int]
 IndexTest: TypeAlias = Callable[[int], int]
 Transform: TypeAlias = Callable[[int, int], int]
 Parameters: TypeAlias = dict[str, int | bool]
-SolverKind: TypeAlias = Literal["mask", "retrograde"]
+SolverKind: TypeAlias = Literal["mask", "retrograde", "ordered", "distance", "heaps", "steps"]
+"""How a game is solved.
+
+    mask         every move fills cells that were empty, see `MaskGame`
+    retrograde   two players, positions may come again: backwards from the ends
+    ordered      two players, every move leads to a smaller index: in the order of the index
+    distance     one player, the shortest way to a win: `fill`, or backwards from the ends
+    heaps        heaps of which a move takes some, see `HeapGame`
+    steps        a move is a step, or two, or a leap, see `StepGame`
+"""
+Fill: TypeAlias = Callable[[Any, Callable[[Callable[..., Any]], Callable[..., Any]]], None]
 
 
 def _always(index: int) -> int:  # noqa: ARG001 - the fallback for games without holes
@@ -58,11 +79,16 @@ def _identity(index: int, k: int) -> int:  # noqa: ARG001 - the fallback knows o
 
 
 class Step(NamedTuple):
-    """One legal move: its text, the position after it as text, and that position's index."""
+    """One legal move: its text and the position after it, as text and as indices.
+
+    `after` holds one index, or those of all components if positions are sums. `end` is set where a
+    move ends the game and leads to no index: the outcome for the player who makes it.
+    """
 
     text: str
     position: str
-    after: int
+    after: tuple[int, ...]
+    end: Outcome | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,9 +169,57 @@ class Game(ABC):
         """The legal moves from a position given as text, in the order of `successors`."""
         index = self.parse(text)
         return [
-            Step(self.move_name(index, after), self.format(after), after)
+            Step(self.move_name(index, after), self.format(after), (after,))
             for after in self.successors_of(index)
         ]
+
+    def play(self, text: str, move: str) -> Step:
+        """The legal move with this text.
+
+        Raises:
+            InvalidPositionError: the text is not exactly the text of a position.
+            InvalidMoveError: the position has no such move.
+        """
+        steps = self.moves(text)
+        for step in steps:
+            if step.text == move:
+                return step
+        raise InvalidMoveError(move, text, f"one of {', '.join(step.text for step in steps) or 'none'}")
+
+    parts: ClassVar[int] = 1
+    """If more than 1, a move leads to a sum of so many positions, each of which is played on its own.
+    Then `successors` writes so many indices for each move, ended ones in the place of missing ones,
+    and `parse` takes only texts that are a single one."""
+
+    def components(self, text: str) -> tuple[int, ...]:
+        """The indices whose sum a position is.
+
+        Raises:
+            InvalidPositionError: the text is not exactly the text of a position.
+        """
+        return (self.parse(text),)
+
+    @property
+    def fill(self) -> Fill | None:
+        """A function that writes every remoteness into an array, of a game where all is won.
+
+        It is also given a function that compiles others. What it writes is trusted only as far as
+        `verify` has checked it.
+        """
+        return None
+
+    @property
+    def work(self) -> int:
+        """The work of solving it, in indices with a few dozen moves; tells whether to compile."""
+        return self.size
+
+    unlimited: ClassVar[Parameters] = {}
+    """Parameters that bound a table and not the game: what the closed form takes for them."""
+
+    @property
+    def closed_form(self) -> ClosedForm | None:
+        """Answers from a formula, for positions beyond any table."""
+        return None
 
     @property
     def rules(self) -> str:
@@ -179,10 +253,15 @@ class Game(ABC):
         game = cls(**{name: types[name](value) for name, value in values})
         return game if game.table_name == table_name else None
 
+    @classmethod
+    def command(cls) -> tuple[str, ...]:
+        """The words after `build-tables` that name this game."""
+        return (cls.name,)
+
     @property
     def build_command(self) -> str:
         """The command that builds this game's table."""
-        words = ["build-tables", self.name]
+        words = ["build-tables", *self.command()]
         for key, value in self.parameters.items():
             flag = f"--{key.replace('_', '-')}"
             if not isinstance(value, bool):
@@ -223,8 +302,13 @@ class Game(ABC):
             for field in dataclasses.fields(cls)
         }
 
+    @property
+    def players(self) -> int:
+        """1 if a single player looks for the shortest way to a win, else 2."""
+        return 1 if self.solver == "distance" else 2
+
     def successors_of(self, index: int) -> list[int]:
-        """The indices after each legal move, as a list."""
+        """The indices after each legal move, as a list; of a game without `parts`."""
         out = [0] * self.max_moves
         return out[: self.successors(index, out)]
 

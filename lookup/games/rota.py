@@ -279,7 +279,7 @@ class Rota(Game):
         index = self.parse(text)
         other = "o" if text.endswith("x") else "x"
         return [
-            Step(self.move_name(index, after), self._text(after, other), after)
+            Step(self.move_name(index, after), self._text(after, other), (after,))
             for after in self.successors_of(index)
         ]
 

@@ -1,0 +1,241 @@
+"""Solve heaps of which a move takes some, and perhaps splits the rest in two: a sequence of values.
+
+The moves from n lead to S(n - b), .., S(n - a), where S(m) are the values of m left in one heap, or in
+two: G(x) xor G(m - x) for all x. So S(m) is looked at once, when n - a reaches m, and for each value v
+it is enough to remember the `latest` m whose S(m) has it: a move from n reaches v if that is at least
+n - b.
+
+Most sequences of splitting heaps have a *sparse space* (Berlekamp, Conway, Guy, Winning Ways, chapter
+4): a set of bits such that few heaps, the *rare* ones, have an even number of these bits set in their
+value. The exclusive or of two values is odd exactly if one of them is even, so all odd values of S(m)
+come from the few rare heaps. The least odd value that is not reached is then the Grundy value, unless
+an even one below it is not reached either; those are searched for, and found soon. Without a sparse
+space all heaps count as rare and nothing is left to search.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from builder.compile import Engine, Kernel
+from builder.periods import find_period
+from builder.solvers.solution import (
+    Report,
+    Solution,
+    packed_grundy,
+    packed_outcome,
+    packed_remoteness,
+    silent,
+)
+from lookup.errors import GameError
+from lookup.format import Totals
+from lookup.values import Outcome
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from lookup.format import Period
+    from lookup.games.heap_game import HeapGame
+
+VALUES = 1 << 14
+"""No Grundy value may reach this; in ten million heaps none was found that comes near."""
+_FIRST_SPACE = 512  # heaps that are solved before a sparse space is looked for
+
+
+def solve(game: HeapGame, engine: Engine, report: Report = silent) -> Solution:
+    """Grundy values, the period if one can be proven and, of single heaps, remoteness.
+
+    Raises:
+        GameError: a Grundy value is too large for this solver.
+    """
+    if game.parts == 1:
+        grundy, remoteness = _single(game, engine)
+        period = find_period(grundy, remoteness, game.takes[1], engine)
+    else:
+        grundy, period = _splitting(game, engine, report)
+        remoteness = None
+    codes = np.where(grundy > 0, np.uint8(Outcome.WIN), np.uint8(Outcome.LOSS))
+    wins, largest = int(np.count_nonzero(grundy)), int(grundy.max())
+    columns = [packed_outcome(codes), packed_grundy(grundy, largest)]
+    longest = -1
+    if remoteness is not None:
+        longest = int(remoteness.max())
+        columns.append(packed_remoteness(remoteness, longest))
+    totals = Totals((game.size - wins, 0, wins), longest, largest, period)
+    return Solution(tuple(columns), totals)
+
+
+def memory_needed(game: HeapGame) -> int:
+    """Bytes that `solve` takes at its peak."""
+    return 64 * game.size + 8 * VALUES
+
+
+def _single(game: HeapGame, engine: Engine) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+    fewest, most = game.takes
+    grundy, remoteness = np.zeros(game.size, np.uint16), np.zeros(game.size, np.uint32)
+    queues = np.zeros((2, game.size), np.int64)
+    latest = np.full(VALUES, -1, np.int64)
+    if not _take(engine)(grundy, remoteness, fewest, most, latest, queues[0], queues[1]):
+        raise _too_large(game)
+    return grundy, remoteness
+
+
+def _splitting(
+    game: HeapGame, engine: Engine, report: Report
+) -> tuple[NDArray[np.uint16], Period | None]:
+    """The values of heaps that split: computed until a period is proven, then repeated."""
+    fewest, most = game.takes
+    grundy = np.zeros(game.size, np.uint16)
+    latest = np.full(VALUES, -1, np.int64)
+    odd = np.zeros(VALUES, np.bool_)
+    rare = np.zeros(game.size, np.int64)
+    split, scan = _split(engine), _scan(engine)
+    low, high = 0, min(_FIRST_SPACE, game.size)
+    while low < game.size:
+        if low:
+            odd = _odd_values(grundy[:low])
+        rares = np.flatnonzero(~odd[grundy[:low]])
+        rare[: len(rares)] = rares
+        # What the last sets had in odd values may be unknown if the space is new.
+        for left in range(max(0, low - most), low - fewest):
+            scan(grundy, left, latest)
+        if split(grundy, low, high, fewest, most, odd, rare, len(rares), latest) < 0:
+            raise _too_large(game)
+        report(high, game.size)
+        if period := find_period(grundy[:high], None, most, engine):
+            known = grundy[period.preperiod : period.preperiod + period.period]
+            grundy[period.preperiod :] = np.resize(known, game.size - period.preperiod)
+            return grundy, period
+        low, high = high, min(2 * high, game.size)
+    return grundy, None
+
+
+def _too_large(game: HeapGame) -> GameError:
+    return GameError(f"{game.table_name} has Grundy values of {VALUES} and more: expected smaller ones")
+
+
+def _odd_values(grundy: NDArray[np.uint16]) -> NDArray[np.bool_]:
+    """For each value whether it is outside the sparse space: the choice of bits with fewest inside."""
+    counts = np.bincount(grundy)
+    values = np.arange(1 << (len(counts) - 1).bit_length())
+    masks = values[:, None]
+    is_odd = np.bitwise_count(masks & np.arange(len(counts))) % 2 == 1
+    best = int(np.argmax(is_odd @ counts))
+    odd: NDArray[np.bool_] = np.bitwise_count(best & np.arange(VALUES)) % 2 == 1
+    return odd
+
+
+# --- kernels --------------------------------------------------------------------------------------
+
+
+@Kernel
+def _take(
+    grundy: NDArray[np.uint16],
+    remoteness: NDArray[np.uint32],
+    fewest: int,
+    most: int,
+    latest: NDArray[np.int64],
+    quick: NDArray[np.int64],
+    slow: NDArray[np.int64],
+) -> bool:
+    """Values of heaps that do not split; False if one is too large.
+
+    `quick` and `slow` hold the heaps in reach that may still decide: losses by rising remoteness, and
+    all heaps by falling remoteness, both in the order of their size.
+    """
+    quick_from = quick_end = slow_from = slow_end = 0
+    for n in range(fewest, len(grundy)):
+        new = n - fewest
+        latest[grundy[new]] = new
+        if grundy[new] == 0:
+            while quick_end > quick_from and remoteness[quick[quick_end - 1]] >= remoteness[new]:
+                quick_end -= 1
+            quick[quick_end] = new
+            quick_end += 1
+        while slow_end > slow_from and remoteness[slow[slow_end - 1]] <= remoteness[new]:
+            slow_end -= 1
+        slow[slow_end] = new
+        slow_end += 1
+        while quick_from < quick_end and quick[quick_from] < n - most:
+            quick_from += 1
+        while slow[slow_from] < n - most:
+            slow_from += 1
+        value = 0
+        while value < len(latest) and latest[value] >= max(0, n - most):
+            value += 1
+        if value == len(latest):
+            return False
+        grundy[n] = value
+        decides = quick[quick_from] if value else slow[slow_from]
+        remoteness[n] = remoteness[decides] + 1
+    return True
+
+
+@Kernel
+def _scan(grundy: NDArray[np.uint16], left: int, latest: NDArray[np.int64]) -> None:
+    """Remember all values of so much left in two heaps."""
+    for small in range(left // 2 + 1):
+        value = grundy[small] ^ grundy[left - small]
+        latest[value] = max(latest[value], left)
+
+
+@Kernel
+def _split(
+    grundy: NDArray[np.uint16],
+    low: int,
+    high: int,
+    fewest: int,
+    most: int,
+    odd: NDArray[np.bool_],
+    rare: NDArray[np.int64],
+    rares: int,
+    latest: NDArray[np.int64],
+) -> int:
+    """Values of heaps from `low` to `high` that may split; returns the number of rare heaps, or -1.
+
+    `odd` says which values are outside the sparse space, `rare` lists the heaps inside it.
+    """
+    for n in range(low, high):
+        left = n - fewest
+        reached = max(0, n - most)
+        if left >= 0:
+            for at in range(rares):
+                if rare[at] > left:
+                    break
+                latest[grundy[rare[at]] ^ grundy[left - rare[at]]] = left
+        value = 0
+        while value < len(latest):
+            if latest[value] < reached:
+                if odd[value] or rares == n:
+                    break
+                # An even value: it may be reached by two heaps that are not rare.
+                if not _search(grundy, value, reached, left, latest):
+                    break
+            value += 1
+        if value == len(latest):
+            return -1
+        grundy[n] = value
+        if not odd[value]:
+            rare[rares] = n
+            rares += 1
+    return rares
+
+
+def _search(
+    grundy: NDArray[np.uint16], wanted: int, first: int, last: int, latest: NDArray[np.int64]
+) -> bool:
+    """Look for a value among what may be left, and remember what is found on the way.
+
+    Small heaps first, whatever is left beside them: a value that is there is found soon, but often
+    only with some of the numbers that may be taken.
+    """
+    for small in range(last // 2 + 1):
+        for left in range(max(first, 2 * small), last + 1):
+            value = grundy[small] ^ grundy[left - small]
+            if latest[value] < left:
+                latest[value] = left
+            if value == wanted:
+                return True
+    return False

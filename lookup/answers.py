@@ -1,0 +1,154 @@
+"""What can be asked about positions given as text, whether a table answers or a formula."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, NamedTuple
+
+from lookup.errors import InvalidPositionError
+from lookup.values import Outcome, Value
+
+if TYPE_CHECKING:
+    from lookup.games.base import Game, Step
+
+
+class Move(NamedTuple):
+    """A legal move and what it is worth to the player who makes it.
+
+    `value.outcome` is seen by that player; `value.remoteness` counts from the position after the
+    move, and `value.grundy` is that of the position after it.
+    """
+
+    text: str
+    position: str
+    value: Value
+
+
+class Answers(ABC):
+    """Values and best play of one game: a `Table`, or a `ClosedForm` where there is no table."""
+
+    @property
+    @abstractmethod
+    def game(self) -> Game:
+        """The game, with its parameters: text to index and back, rules, starting position."""
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The table's name."""
+
+    @abstractmethod
+    def probe(self, position: str) -> Value:
+        """The value of a position given as text.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
+
+    @abstractmethod
+    def _probe_after(self, step: Step) -> Value:
+        """The value of the position after a move, for whoever is to move there."""
+
+    def get(self, position: str) -> Value | None:
+        """The value of a position, or None if the text is no position of this table."""
+        try:
+            return self.probe(position)
+        except InvalidPositionError:
+            return None
+
+    def moves(self, position: str) -> list[Move]:
+        """The legal moves, best first: fast wins, slow wins, draws, slow losses, fast losses.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
+        return [move for _, move in self._ranked(position)]
+
+    def best(self, position: str) -> Move | None:
+        """A best move, or None if the game is over.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
+        moves = self.moves(position)
+        return moves[0] if moves else None
+
+    def move(self, position: str, move: str) -> Move:
+        """One move, given as text, and what it is worth.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+            InvalidMoveError: the move is not legal there.
+        """
+        step = self.game.play(position, move)
+        return Move(step.text, step.position, self._worth(step))
+
+    def line(self, position: str | None = None, limit: int | None = None) -> list[Move]:
+        """Best play from a position (default: the start) to the end, or to a repeat if drawn.
+
+        At most `limit` moves, if given.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
+        position = self.game.format(self.game.start) if position is None else position
+        seen = {position}
+        line: list[Move] = []
+        while limit is None or len(line) < limit:
+            ranked = self._ranked(position)
+            if not ranked:
+                break
+            step, move = ranked[0]
+            line.append(move)
+            position = move.position
+            if step.end is not None or position in seen:
+                break
+            seen.add(position)
+        return line
+
+    def _steps(self, position: str) -> list[Step]:
+        """The legal moves; of those that are worth the same, the first is the best."""
+        return self.game.moves(position)
+
+    def _ranked(self, position: str) -> list[tuple[Step, Move]]:
+        """The legal moves and what they are worth, best first."""
+        steps = self._steps(position)
+        valued = [(step, Move(step.text, step.position, self._worth(step))) for step in steps]
+        return sorted(valued, key=_preference)
+
+    def _worth(self, step: Step) -> Value:
+        """What a move is worth to the player who makes it."""
+        if step.end is not None:
+            return Value(step.end, 0)
+        after = self._probe_after(step)
+        return after if self.game.players == 1 else -after
+
+
+class ClosedForm(Answers):
+    """Answers from a formula, in O(length of the text), for positions of any size."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+
+    @property
+    def game(self) -> Game:
+        """The game, with its parameters."""
+        return self._game
+
+    @property
+    def name(self) -> str:
+        """The name that a table would have."""
+        return self._game.table_name
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.name}>"
+
+    def _probe_after(self, step: Step) -> Value:
+        return self.probe(step.position)
+
+
+def _preference(valued: tuple[Step, Move]) -> tuple[int, int]:
+    """The sorting key of moves: a winner hurries, a loser delays."""
+    value = valued[1].value
+    remoteness = value.remoteness or 0
+    return -value.outcome, -remoteness if value.outcome is Outcome.LOSS else remoteness

@@ -1,0 +1,90 @@
+"""Rows of sticks as text, which the games `sticks-any`, `sticks-run` and `sticks-special` share.
+
+`|` is a stick and `.` the place of one that was taken. Sticks are numbered from 1, taken ones too, so
+that a stick keeps its number. A move names the sticks it takes: `3`, `2,5`, `4-6`.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from lookup.errors import InvalidMoveError, InvalidPositionError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+STICK, TAKEN = "|", "."
+NOTATION = (
+    "One character a stick, '|' present, '.' taken: '|||.||'. A move is the numbers of the sticks it "
+    "takes, counted from 1 at the left with the taken ones: '3', '2,5' or '4-6'."
+)
+_MOVE = re.compile(r"[1-9][0-9]{0,9}(-[1-9][0-9]{0,9})?")
+
+
+def checked(row: str) -> str:
+    """The same row.
+
+    Raises:
+        InvalidPositionError: it is empty or has other characters.
+    """
+    if not row:
+        raise InvalidPositionError(row, "a row of at least one stick, '|' present, '.' taken")
+    if row.count(STICK) + row.count(TAKEN) != len(row):
+        raise InvalidPositionError(row, "only '|' for a stick and '.' for a taken one")
+    return row
+
+
+def segments(row: str) -> list[int]:
+    """The lengths of the stretches without a gap, from the left."""
+    return [len(segment) for segment in row.split(TAKEN) if segment]
+
+
+def written(lengths: Sequence[int]) -> str:
+    """The shortest row with these segments; a taken stick if there are none."""
+    return TAKEN.join(STICK * length for length in lengths) or TAKEN
+
+
+def without(row: str, sticks: Sequence[int]) -> str:
+    """The row after sticks, given by their numbers in order, were taken."""
+    if len(sticks) == sticks[-1] - sticks[0] + 1:
+        return f"{row[: sticks[0] - 1]}{TAKEN * len(sticks)}{row[sticks[-1] :]}"
+    left = list(row)
+    for stick in sticks:
+        left[stick - 1] = TAKEN
+    return "".join(left)
+
+
+def named(sticks: Sequence[int]) -> str:
+    """The text of the move that takes these sticks, given in order."""
+    words: list[str] = []
+    first = last = sticks[0]
+    for stick in (*sticks[1:], 0):
+        if stick == last + 1:
+            last = stick
+            continue
+        words.append(str(first) if first == last else f"{first}-{last}")
+        first = last = stick
+    return ",".join(words)
+
+
+def chosen(row: str, move: str) -> list[int]:
+    """The numbers of the sticks that a move names, in order; `4,5` and `4-5` are the same.
+
+    Raises:
+        InvalidPositionError: the row is not one.
+        InvalidMoveError: the text is no move, or a stick is not there.
+    """
+    checked(row)
+    sticks: list[int] = []
+    for word in move.split(","):
+        if not _MOVE.fullmatch(word):
+            raise InvalidMoveError(move, row, "numbers of sticks such as '3', '2,5' or '4-6'")
+        first, last = (int(word.split("-")[at]) for at in (0, -1))
+        if last > len(row) or not all(one == STICK for one in row[first - 1 : last]):
+            raise InvalidMoveError(move, row, f"sticks that are there, numbered 1 to {len(row)}")
+        sticks += range(first, last + 1)
+    if not sticks or any(one >= other for one, other in pairwise(sticks)):
+        raise InvalidMoveError(move, row, "each stick once, from the left to the right")
+    return sticks
