@@ -106,13 +106,14 @@ def check_moves(game: Game, indices: Sequence[int]) -> None:
         listed = _neighbours(game, game.successors, index, game.max_moves, game.parts)
         if after != {_in_play(game, components) for components in listed}:
             raise GameError(f"the moves of {_name(game, index)} are not its successors")
+        if len({step.text for step in steps}) != len(steps):
+            raise GameError(f"two moves of {_name(game, index)} have the same name")
         for step in steps:
             if step.end is None and game.components(step.position) != step.after:
                 raise GameError(f"move {step.text!r} of {_name(game, index)} shows another position")
+        for step in (*steps[:1], *steps[-1:]):
             if game.play(game.format(index), step.text) != step:
                 raise GameError(f"playing {step.text!r} in {_name(game, index)} is not that move")
-        if len({step.text for step in steps}) != len(steps):
-            raise GameError(f"two moves of {_name(game, index)} have the same name")
 
 
 def check_predecessors(game: Game, indices: Sequence[int]) -> None:

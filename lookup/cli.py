@@ -132,7 +132,7 @@ def _print_head(table: Answers, position: str, value: Value) -> None:
 
 def _print_moves(moves: list[Move]) -> None:
     name_width = max((len(move.text) for move in moves), default=0)
-    value_width = max((len(str(move.value)) for move in moves), default=0)
+    value_width = max([10, *(len(str(move.value)) for move in moves)])
     for move in moves:
         value = f"{move.value!s:<{value_width}}"
         typer.echo(f"  {move.text:<{name_width}}  {value}  {move.position}".rstrip())

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lookup
-from builder import build, limits, writer
+from builder import build, limits, verify, writer
 from builder.build import build_table
 from builder.compile import Engine
 from builder.progress import Progress
 from builder.solvers.solution import silent
-from builder.verify import verify_file
 from lookup.errors import BuildError, GameError, VerificationError
 from lookup.games.rota import Rota
 from lookup.games.tactics import Tactics
@@ -143,17 +142,17 @@ def test_a_killed_build_leaves_the_old_file_whole(tmp_path: Path) -> None:
 
 def test_large_tables_are_verified_by_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(build, "VERIFY_WHOLE", 100_000)
-    monkeypatch.setattr(build, "_SAMPLED", 20 * 1024)
+    monkeypatch.setattr(build, "_SAMPLED", 100 * 1024)
     seen: list[Any] = []
-    real = verify_file
+    real = verify.verify_file
 
     def spy(path: Path, engine: Engine | None, report: Any, sample: Any) -> Any:
         seen.append(sample)
         return real(path, engine, report, sample)
 
-    monkeypatch.setattr(build, "verify_file", spy)
+    monkeypatch.setattr(verify, "verify_file", spy)
     build_table(Tactics(3, 6), tmp_path)
-    assert len(seen[0]) == 20
+    assert len(seen[0]) == 100
     assert all(high - low == 1024 for low, high in seen[0])
 
 

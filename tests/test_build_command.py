@@ -59,11 +59,24 @@ def test_list_names_the_default_set_and_every_game() -> None:
     for game in CATALOGUE:
         assert game.table_name in text
         assert game.build_command in text
-    for name in GAMES:
-        assert f"build-tables {name}" in text
+    for game_class in GAMES.values():
+        assert f"build-tables {' '.join(game_class.command())} " in text
     answer = json.loads(run("build-tables", "list", "--json").out)
     assert [table["table"] for table in answer["default"]] == [game.table_name for game in CATALOGUE]
     assert all(table["built"] for table in answer["default"])
+    assert all(table["memory_bytes"] > 0 and table["seconds"] >= 0 for table in answer["larger"])
+    assert set(answer["games"]) == set(GAMES)
+
+
+def test_list_estimates_any_table() -> None:
+    result = run("build-tables", "list", "clock-8-9", "sticks-special-80")
+    assert "100,000,000 positions" in result.out
+    assert "18,004,327 positions" in result.out
+    (table,) = json.loads(run("build-tables", "list", "clock-30-9", "--json").out)["tables"]
+    assert table["positions"] == 10**30
+    result = run("build-tables", "list", "clock-0-9")
+    assert result.code == 2
+    assert "n cannot be 0: expected 1 to 1000000 digits" in one_line(result)
 
 
 def test_the_command_of_every_default_table_is_understood(tmp_path: Path) -> None:

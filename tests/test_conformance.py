@@ -11,6 +11,7 @@ import pytest
 from builder.conformance import (
     CHECKS,
     check_moves,
+    check_order,
     check_predecessors,
     check_shape,
     check_successors,
@@ -19,7 +20,9 @@ from builder.conformance import (
     sample_indices,
 )
 from lookup import GAMES, GameError, Outcome, find_game, open_table
+from lookup.games.base import Step
 from lookup.games.rota import Rota
+from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
 from tests.conftest import same_values
 from tests.test_golden import golden_lines
@@ -33,6 +36,10 @@ if TYPE_CHECKING:
 MORE_NAMES = [
     "tactics-1x1", "tactics-1x5", "tactics-2x2-normal", "tactics-3x4-run2", "tactics-4x4-run1-normal",
     "tactics-5x5", "tactics-5x6-normal", "tactics-1x30",
+    "sticks-any-1-1", "sticks-any-3-7", "sticks-run-1-1", "sticks-run-2-4-to60", "sticks-run-5-5-to3",
+    "sticks-special-1", "sticks-special-2", "sticks-special-14", "sticks-special-90",
+    "clock-1-1", "clock-1-4", "clock-2-12", "clock-6-2", "clock-9-9",
+    "winners-losers-1", "winners-losers-9", "winners-losers-30",
 ]  # fmt: skip
 GAME_NAMES = sorted({*MORE_NAMES, *(row["table"] for _, _, row in golden_lines())})
 
@@ -217,7 +224,45 @@ class WritesBeyond(Tactics):
 class OddEnd(Tactics):
     @cached_property
     def terminal(self) -> Any:
-        return lambda index: 7 if index == 15 else 0
+        return lambda index: 8 if index == 15 else 0
+
+
+class EndsLater(Tactics):
+    """Says that a ply is still to be made, and has no move for it."""
+
+    @cached_property
+    def terminal(self) -> Any:
+        return lambda index: Outcome.WIN + 4 if index == 15 else 0
+
+    def moves(self, text: str) -> Any:
+        if text == "XX/XX":
+            return [Step("stay", text, (15,))]
+        return super().moves(text)
+
+
+class PlaysAnother(Tactics):
+    def play(self, text: str, move: str) -> Any:
+        return self.moves(text)[0]
+
+
+class MovesUp(Tactics):
+    solver = "ordered"
+
+
+class StepsUp(SticksSpecial):
+    @cached_property
+    def steps(self) -> Any:
+        def steps(index: int, out: MutableSequence[int]) -> int:
+            out[0] = index + 1
+            return 1 if index + 1 < self.size else 0
+
+        return steps
+
+
+class OnlyLeaps(SticksSpecial):
+    @cached_property
+    def steps(self) -> Any:
+        return lambda index, out: 0
 
 
 class LosesAMove(Tactics):
@@ -270,7 +315,12 @@ class HasNoPositions(Tactics):
         (MirroredFirstRow(2, 2), check_symmetries, "maps moves of index 0 ('../..') to illegal ones"),
         (TooManyMoves(2, 2), check_successors, "lists 8 neighbours: expected at most 3"),
         (WritesBeyond(2, 2), check_successors, "writes beyond the 8 places that it may use"),
-        (OddEnd(2, 2), check_successors, "terminal says 7 for index 15 ('XX/XX'): expected 0 to 3"),
+        (OddEnd(2, 2), check_successors, "terminal says 8 for index 15 ('XX/XX'): expected an outcome"),
+        (EndsLater(2, 2), check_successors, "has plies left, yet no move that ends the game"),
+        (PlaysAnother(2, 2), check_moves, "in index 0 ('../..') is not that move"),
+        (MovesUp(2, 2), check_order, "index 0 ('../..') does not move to smaller indices only"),
+        (StepsUp(4), check_order, "index 0 ('.') does not move to smaller indices only"),
+        (OnlyLeaps(4), check_order, "has a leap, yet no step"),
         (LosesAMove(2, 2), check_moves, "the moves of index 0 ('../..') are not its successors"),
         (ShowsAnother(2, 2), check_moves, "move 'a1' of index 0 ('../..') shows another position"),
         (ForgetsParameters(2, 2), check_shape, "the parameters of tactics-2x2 do not lead back"),

@@ -35,5 +35,7 @@ def test_golden(game: str, line: int, row: dict[str, str], built: Callable[[str]
     assert str(value.outcome) == row["outcome"], where
     if row["remoteness"]:
         assert value.remoteness == int(row["remoteness"]), where
+    if row.get("grundy"):
+        assert value.grundy == int(row["grundy"]), where
     assert table.info.game == game, where
     assert row["source"], where

@@ -11,10 +11,11 @@ import lookup
 from tests.conftest import ROOT
 
 NAMES = """
-    BuildError CallerError CorruptTableError EndtableError FailureError FormatVersionError GAMES Game
-    GameError InvalidParameterError InvalidPositionError MaskGame MissingTableError Move NotATableError
-    Outcome Step Table TableFileError Tablebase UnknownGameError Value Values VerificationError
-    __version__ find_game open_table open_tablebase
+    Answers BuildError CallerError ClosedForm CorruptTableError EndtableError FailureError
+    FormatVersionError GAMES Game GameError HeapGame InvalidMoveError InvalidParameterError
+    InvalidPositionError MaskGame MissingTableError Move NotATableError Outcome Step StepGame Table
+    TableFileError Tablebase UnknownGameError Value Values VerificationError __version__ closed_form
+    find_game open_table open_tablebase
 """.split()  # noqa: SIM905 - as a list it would fill a screen
 
 HEAVY = {

@@ -125,7 +125,6 @@ def test_the_message_names_position_and_truth(tmp_path: Path) -> None:
         {"longest_remoteness": 9},
         {"rules": "Whoever fills the last cell wins."},
         {"indexing": "Bit r + c * rows."},
-        {"solver": "retrograde"},
         {"integrity": "none"},
     ],
     ids=str,

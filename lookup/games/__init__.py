@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lookup.errors import InvalidParameterError, UnknownGameError
+from lookup.games.base import Game
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
@@ -14,7 +15,6 @@ from lookup.games.winners_losers import WinnersLosers
 
 if TYPE_CHECKING:
     from lookup.answers import ClosedForm
-    from lookup.games.base import Game
 
 GAMES: dict[str, type[Game]] = {
     Tactics.name: Tactics,
@@ -56,22 +56,22 @@ def closed_form(name: str, **parameters: int) -> ClosedForm:
 
     The game is given by its name and parameters, or by the name of a table.
 
-    >>> closed_form("clock", n=12, k=9).best("000000000001").text
+    >>> closed_form("clock", n=12, k=9).best("590000000001").text
     'X'
-    >>> closed_form("winners-losers").probe("WLLWLWWLWLLWLWWLLWWLLLWWWLLW")
-    Value(outcome=<Outcome.WIN: 3>, remoteness=28, grundy=None)
+    >>> print(closed_form("winners-losers").probe("WLLWLWWLWLWWLWWLLWWLLLWWWLLW"))
+    loss in 28
 
     Raises:
         UnknownGameError: no game of that name.
         InvalidParameterError: the game cannot have these parameters, or has no closed form.
     """
-    if name in GAMES:
-        game = GAMES[name].from_parameters({**GAMES[name].unlimited, **parameters})
-    elif parameters:
-        raise UnknownGameError(name, list(GAMES))
-    else:
-        game = find_game(name)
-    if (answers := game.closed_form) is None:
-        known = ", ".join(known for known, kind in GAMES.items() if "closed_form" in vars(kind))
-        raise InvalidParameterError("closed form", name, f"one of {known}")
+    with_formula = [one for one in GAMES.values() if one.closed_form is not Game.closed_form]
+    by_name = name in GAMES or parameters
+    kind = game_class(name) if by_name else type(find_game(name))
+    if kind not in with_formula:
+        expected = ", ".join(one.name for one in with_formula)
+        raise InvalidParameterError("closed form", name, f"one of {expected}")
+    known = {**kind.unlimited, **parameters}
+    answers = (kind.from_parameters(known) if by_name else find_game(name)).closed_form
+    assert answers is not None
     return answers

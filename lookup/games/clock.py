@@ -215,6 +215,8 @@ class Clock(Game):
         """Text to index."""
         base = self.k + 1
         words = text.split(",") if self.k >= 10 else text
+        if len(words) != self.n:
+            raise InvalidPositionError(text, f"{self._expected()}, not {len(words)}")
         index = 0
         for word in words:
             if not (word.isascii() and word.isdecimal() and str(int(word)) == word):
@@ -222,8 +224,6 @@ class Clock(Game):
             if (digit := int(word)) > self.k:
                 raise InvalidPositionError(text, f"digits from 0 to {self.k}, not {digit}")
             index = index * base + digit
-        if len(words) != self.n:
-            raise InvalidPositionError(text, f"{self._expected()}, not {len(words)}")
         return index
 
     def format(self, index: int) -> str:

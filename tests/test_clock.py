@@ -1,0 +1,341 @@
+"""The clock against the machine of its write-up, De Bruijn sequences, and a plain backward search."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+import lookup
+from builder.build import build_table
+from builder.compile import Engine, Kernel
+from builder.solvers import distance
+from lookup import (
+    InvalidMoveError,
+    InvalidParameterError,
+    InvalidPositionError,
+    Outcome,
+    VerificationError,
+)
+from lookup.blocks import unpack
+from lookup.games import clock as clock_module
+from lookup.games.clock import Clock, is_largest, walk
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    from builder.solvers.solution import Solution
+    from lookup.games.base import Fill
+
+Digits = tuple[int, ...]
+
+LINE_4_2 = "0XXX000X0XXX00XXX0XXXXX0XXX00XXX0XXXXX0XXXXX0000"
+LINE_4_5 = (
+    "0XXX000X0XXX00XXX0XXXXX0XXX00XXX0XXXXX0XXXXX000XX0XXXXX0XXXXX00XXXXX0XXXXXXXX0XXXXXXXX0XXX00XXXXX"
+    "0XXXXXXXX0XXXXXXXX0XXXXXX00XXXXX0XXXXXXXX0XXXXXXXX0XXXXXXXX000XXX0XXXXXXX0XXXXXXX0XXXXXXX00XXXXXX"
+    "X0XXXXXXXXXXX0XXXXXXXXXXX0XXXXXXXXXXX0XXX00XXXXXXX0XXXXXXXXXXX0XXXXXXXXXXX0XXXXXXXXXXX0XXXXXX00XX"
+    "XXXXX0XXXXXXXXXXX0XXXXXXXXXXX0XXXXXXXXXXX0XXXXXXXXX00XXXXXXX0XXXXXXXXXXX0XXXXXXXXXXX0XXXXXXXXXXX0"
+    "XXXXXXXXXXX000XXXX0XXXXXXXXX0XXXXXXXXX0XXXXXXXXX0XXXXXXXXX00XXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX"
+    "0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXX00XXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXX"
+    "XXXXXX0XXXXXX00XXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXX00XXXXX"
+    "XXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXX00XXXXXXXXX0XXXXXXXXXXXX"
+    "XX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0XXXXXXXXXXXXXX0000"
+)
+
+
+# --- a twin: the machine of the write-up on tuples, and a search backwards ------------------------
+
+
+def machine(clock: Digits, largest: int) -> Digits:
+    """What the machine makes of a clock that was just moved on, by the text of the write-up."""
+    size = len(clock)
+
+    def turned(digits: Digits) -> Digits:
+        return (*digits[1:], digits[0])
+
+    def is_last(digits: Digits) -> bool:
+        raised = (digits[0] + 1, *digits[1:])
+        place = 0
+        while raised[place - 1] == 0:
+            place = (place - 1) % size
+        readings = [(raised[at:] + raised[:at])[::-1] for at in range(size)]
+        return readings[place] == max(readings)
+
+    players = clock[0] == largest
+    while any(clock) and not players:
+        if is_last(clock):
+            clock = turned((clock[0] + 1, *clock[1:]))
+            players = clock[0] == largest
+        elif clock[0] == 0:
+            clock = turned(clock)
+            players = clock[0] == largest
+        else:
+            players = True
+    return clock
+
+
+def after(clock: Digits, command: str, largest: int) -> Digits:
+    digit = 0 if command == "0" else clock[0]
+    return machine((*clock[1:], digit), largest)
+
+
+def distances(size: int, largest: int) -> dict[Digits, int]:
+    """Commands to the win for every clock that can reach it."""
+    sources: dict[Digits, set[Digits]] = {}
+    for clock in itertools.product(range(largest + 1), repeat=size):
+        if any(clock):
+            for command in "0X":
+                sources.setdefault(after(clock, command, largest), set()).add(clock)
+    won = (0,) * size
+    found, layer = {won: 0}, [won]
+    while layer:
+        nearer, layer = layer, []
+        for clock in nearer:
+            for source in sources.get(clock, ()):
+                if source not in found:
+                    found[source] = found[clock] + 1
+                    layer.append(source)
+    return found
+
+
+def prefer_max(size: int, letters: int) -> list[int]:
+    """The greedy De Bruijn sequence from 0 .. 0: always the largest letter that makes a new window."""
+    window = (0,) * size
+    seen = {window}
+    sequence: list[int] = []
+    while True:
+        for letter in range(letters - 1, -1, -1):
+            if (following := (*window[1:], letter)) not in seen:
+                break
+        else:
+            return sequence
+        seen.add(following)
+        sequence.append(letter)
+        window = following
+
+
+def small_clocks(limit: int) -> Iterator[tuple[int, int]]:
+    for n in range(1, limit.bit_length()):
+        for k in itertools.count(1):
+            if (k + 1) ** n > limit:
+                break
+            yield n, k
+
+
+def remoteness(solution: Solution) -> list[int]:
+    (column,) = (part for part in solution.columns if part.column.name == "remoteness")
+    numbers: list[int] = unpack(column.data, column.column.bits, column.column.items).tolist()
+    return numbers
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_every_distance_is_that_of_a_backward_search(engine: Engine) -> None:
+    for n, k in small_clocks(700):
+        if k > (5 if engine == Engine.NUMBA else 30 // n):
+            continue
+        twin = distances(n, k)
+        assert len(twin) == (k + 1) ** n, "a clock cannot be won"
+        clocks = itertools.product(range(k + 1), repeat=n)
+        solution = distance.solve(Clock(n, k), engine)
+        assert remoteness(solution) == [twin[clock] for clock in clocks], (n, k)
+        assert solution.totals.counts == (0, 0, (k + 1) ** n)
+
+
+class Searched(Clock):
+    @property
+    def fill(self) -> Fill | None:  # type: ignore[override]
+        return None
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_the_walk_and_the_search_agree(engine: Engine) -> None:
+    for n, k in [(1, 1), (1, 30), (3, 3), (7, 2), (10, 1), (4, 6)]:
+        walked, searched = (distance.solve(kind(n, k), engine) for kind in (Clock, Searched))
+        assert remoteness(walked) == remoteness(searched), (n, k)
+        assert walked.totals == searched.totals
+
+
+@pytest.mark.parametrize(("name", "line"), [("clock-4-2", LINE_4_2), ("clock-4-5", LINE_4_5)])
+def test_the_printed_lines_come_out_letter_by_letter(
+    name: str, line: str, tables: lookup.Tablebase
+) -> None:
+    table = tables[name]
+    assert "".join(move.text for move in table.line()) == line
+    assert table.line()[-1].position == "0000"
+    assert "".join(move.text for move in lookup.closed_form(name).line()) == line
+    assert table.probe(table.game.format(table.game.start)).remoteness == len(line)
+
+
+def test_every_rule_is_the_machine_of_the_write_up() -> None:
+    for n, k in [(1, 3), (2, 4), (4, 2), (3, 11), (6, 1)]:
+        game = Clock(n, k)
+        separator = "," if k >= 10 else ""
+
+        def text(clock: Digits, separator: str = separator) -> str:
+            return separator.join(map(str, clock))
+
+        for clock in itertools.product(range(k + 1), repeat=n):
+            moves = {step.text: step.position for step in game.moves(text(clock))}
+            expected = (
+                {command: text(after(clock, command, k)) for command in "0X"} if any(clock) else {}
+            )
+            assert moves == expected
+        first = machine((*(0,) * (n - 1), 1), k)
+        assert game.format(game.start) == text(first)
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 1), (2, 3), (3, 4), (4, 2), (4, 5), (5, 3), (8, 1), (3, 12)])
+def test_the_best_line_walks_the_prefer_max_sequence_backwards(n: int, k: int) -> None:
+    """Every step of the hand, the machine's too, on the best line from the first clock to the win."""
+    sequence = prefer_max(n, k + 1)
+    assert len(sequence) == (k + 1) ** n - 1
+    answers = lookup.closed_form("clock", n=n, k=k)
+    clock: Digits = (*(0,) * (n - 1), 1)
+    windows = [clock]
+    letters: list[int] = []
+
+    def move_hand(digit: int) -> None:
+        nonlocal clock
+        letters.append(clock[0])
+        clock = (*clock[1:], digit)
+        windows.append(clock)
+
+    players = clock[0] == k
+    while any(clock):
+        if players:
+            best = answers.best((",".join if k >= 10 else "".join)(map(str, clock)))
+            assert best is not None
+            move_hand(0 if best.text == "0" else clock[0])
+            players = clock[0] == k
+            continue
+        window = sum(digit * (k + 1) ** at for at, digit in enumerate(clock))
+        if is_largest(window + 1, k + 1, (k + 1) ** (n - 1)):
+            move_hand(clock[0] + 1)
+            players = clock[0] == k
+        elif clock[0] == 0:
+            move_hand(0)
+            players = clock[0] == k
+        else:
+            players = True
+    # The hand never comes to the same window twice, and meets them in the order of the sequence.
+    assert len(set(windows)) == len(windows)
+    assert len(windows) >= (k + 1) ** n - n
+    assert letters[::-1] == sequence[: len(letters)]
+
+
+def largest_turns(n: int, k: int) -> NDArray[np.bool_]:
+    """For every index whether '0' is best by the rule of the largest turn, all at once."""
+    base, size = k + 1, (k + 1) ** n
+    top = size // base
+    index = np.arange(size)
+    # Read counter-clockwise, the digit under the hand comes last.
+    window = np.zeros(size, np.int64)
+    for _ in range(n):
+        window, index = window * base + index % base, index // base
+    for _ in range(n):
+        window = np.where((window > 0) & (window < top), window * base, window)
+    turned = window.copy()
+    largest = np.ones(size, np.bool_)
+    for _ in range(n - 1):
+        turned = turned % base * top + turned // base
+        largest &= turned <= window
+    return largest
+
+
+def test_the_closed_form_is_best_for_every_clock_of_every_table_of_up_to_1e5() -> None:
+    sizes = [(n, k) for n, k in small_clocks(100_000) if n > 1 or k < 200 or k == 99_999]
+    assert {(16, 1), (2, 315), (1, 99_999), (5, 9)} <= set(sizes)
+    run_walk = Kernel(walk)(Engine.NUMBA)
+    for n, k in sizes:
+        base, size = k + 1, (k + 1) ** n
+        turns = np.zeros(size, np.uint32)
+        run_walk(turns, n, base, np.zeros(n, np.int64))
+        index = np.arange(size)
+        zeroed = index % (size // base) * base
+        to_zero, to_leave = turns[zeroed], turns[zeroed + index // (size // base)]
+        table = (
+            np.array(remoteness(distance.solve(Clock(n, k), Engine.PYTHON))) if size < 3000 else None
+        )
+        if table is not None:
+            assert (table[1:] == 1 + np.minimum(to_zero, to_leave)[1:]).all()
+        rule = largest_turns(n, k)
+        assert (np.where(rule, to_zero <= to_leave, to_leave <= to_zero))[1:].all(), (n, k)
+        game = Clock(n, k)
+        for at in range(1, size, 1 + size // 20):
+            best = game.closed_form.best(game.format(at))
+            assert best is not None
+            assert best.text == ("0" if rule[at] else "X")
+
+
+def test_a_clock_beyond_any_table_is_played_by_the_closed_form() -> None:
+    answers = lookup.closed_form("clock", n=30, k=9)
+    assert lookup.closed_form("clock-30-9").name == answers.name == "clock-30-9"
+    line = answers.line(limit=1000)
+    assert len(line) == 1000
+    assert len({move.position for move in line}) == 1000
+    assert all(move.value == lookup.Value(Outcome.WIN) for move in line)
+    assert answers.probe("0" * 30) == lookup.Value(Outcome.WIN, 0)
+    assert answers.moves("0" * 30) == []
+    assert answers.best("9" * 30) is not None
+    assert answers.get("1") is None
+
+
+def test_one_player_does_not_see_values_from_the_other_side(tables: lookup.Tablebase) -> None:
+    table = tables["clock-4-2"]
+    moves = table.moves("2222")
+    assert [move.text for move in moves] == ["0", "X"]
+    assert all(move.value == table.probe(move.position) for move in moves)
+    assert table.move("2222", "X") == moves[1]
+    with pytest.raises(
+        InvalidMoveError, match=r"'Y' is not a legal move in '2222': expected one of 0, X"
+    ):
+        table.move("2222", "Y")
+
+
+def test_ten_and_more_are_separated_by_commas(built: Callable[[str], Path]) -> None:
+    with lookup.open_table(built("clock-3-11")) as table:
+        assert table.game.format(table.game.parse("10,0,11")) == "10,0,11"
+        assert table.game.parse("10,0,11") == (10 * 12 + 0) * 12 + 11
+        assert table.probe("0,0,0").remoteness == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("clock-4-2", "0003", "digits from 0 to 2, not 3"),
+        ("clock-4-2", "000", "4 digits from 0 to 2, not 3"),
+        ("clock-4-2", "00000", "4 digits from 0 to 2, not 5"),
+        ("clock-4-2", "000a", "4 digits from 0 to 2"),
+        ("clock-4-2", "0,0,0,0", "4 digits from 0 to 2"),
+        ("clock-3-11", "1011", "3 digits from 0 to 11 separated by commas"),
+        ("clock-3-11", "01,0,0", "3 digits from 0 to 11 separated by commas"),
+        ("clock-3-11", "12,0,0", "digits from 0 to 11, not 12"),
+        ("clock-3-11", "1,,0", "3 digits from 0 to 11 separated by commas"),
+    ],
+)
+def test_bad_clocks_are_explained(name: str, text: str, expected: str) -> None:
+    words = f"{text!r} is not a position: expected {expected}"
+    with pytest.raises(InvalidPositionError, match=re.escape(words)):
+        lookup.find_game(name).parse(text)
+
+
+@pytest.mark.parametrize("parameters", [(0, 2), (2, 0), (-1, 3), (10**7, 1)])
+def test_bad_parameters_are_explained(parameters: tuple[int, int]) -> None:
+    with pytest.raises(InvalidParameterError, match="cannot be"):
+        Clock(*parameters)
+
+
+def test_a_wrong_walk_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(turns: Any, digits: int, base: int, word: Any) -> None:
+        walk(turns, digits, base, word)
+        turns[base] += 1
+
+    monkeypatch.setattr(clock_module, "walk", wrong)
+    with pytest.raises(VerificationError, match="by the rules and its successors it is a win"):
+        build_table(Clock(3, 3), tmp_path)
