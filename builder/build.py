@@ -27,11 +27,13 @@ if TYPE_CHECKING:
     from builder.solvers.solution import Report, Solution
     from lookup.games.base import Game, SolverKind
 
-VERIFY_WHOLE, VERIFY_WHOLE_INTERPRETED = 1 << 26, 1 << 22
+VERIFY_WHOLE = {Engine.NUMBA: 1 << 26, Engine.PYTHON: 1 << 20}
 """Tables of more `Game.work` are verified at random places after a build, and whole by
 `build-tables verify`."""
 
-_SAMPLED = 1 << 22  # `Game.work` of the random places, in stretches of _STRETCH indices
+SAMPLED = {Engine.NUMBA: 1 << 22, Engine.PYTHON: 1 << 17}
+"""The `Game.work` of these random places, in stretches of some indices."""
+
 _STRETCH = 1024
 _FEWEST_STRETCHES = 64
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
@@ -57,7 +59,7 @@ SOLVERS: dict[SolverKind, Solver] = {
     "ordered": Solver(ordered.solve, ordered.memory_needed, 1, (15e6, 200e3)),
     "distance": Solver(distance.solve, distance.memory_needed, 4, (4e6, 100e3)),
     "heaps": Solver(heaps.solve, heaps.memory_needed, 2, (1e9, 1e6)),
-    "steps": Solver(steps.solve, steps.memory_needed, 2, (400e3, 4e3)),
+    "steps": Solver(steps.solve, steps.memory_needed, 2, (2e6, 20e3)),
 }
 
 
@@ -145,9 +147,9 @@ def _verify(temporary: Path, game: Game, engine: Engine, report: Report) -> Tabl
 
 def _sample(game: Game, engine: Engine) -> list[tuple[int, int]] | None:
     """Ranges to verify in a large table, the same every time; None for the whole of a small one."""
-    if game.work <= (VERIFY_WHOLE if engine == Engine.NUMBA else VERIFY_WHOLE_INTERPRETED):
+    if game.work <= VERIFY_WHOLE[engine]:
         return None
-    indices = min(game.size, _SAMPLED * game.size // game.work)
+    indices = min(game.size, SAMPLED[engine] * game.size // game.work)
     stretch = max(1, min(_STRETCH, indices // _FEWEST_STRETCHES))
     places = range(0, game.size, stretch)
     count = min(len(places), max(_FEWEST_STRETCHES, indices // stretch))

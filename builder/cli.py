@@ -17,6 +17,7 @@ from builder.build import Built, build_table, memory_needed, rough_seconds
 from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
+from builder.limits import BEYOND
 from builder.progress import Progress
 from builder.verify import verify_file
 from lookup import __version__
@@ -30,7 +31,7 @@ from lookup.console import (
     print_json,
     run,
 )
-from lookup.errors import EndtableError
+from lookup.errors import BuildError, EndtableError
 from lookup.games import GAMES, find_game
 from lookup.tablebase import SUFFIX
 
@@ -140,6 +141,8 @@ def list_tables(
 
 
 def _estimate(game: Game, out: Path) -> dict[str, Any]:
+    if game.size >= BEYOND:
+        raise BuildError(f"{game.table_name} is larger than any machine: there is nothing to estimate")
     return {
         "table": game.table_name,
         "positions": game.size,

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from lookup.errors import BuildError
 
+BEYOND = 1 << 60
+"""Bytes, or indices, that no machine has."""
+
 _GIB = 1 << 30
 
 
@@ -45,6 +48,8 @@ def require_memory(needed: int, what: str) -> None:
     Raises:
         BuildError: it needs more memory than there is.
     """
+    if needed >= BEYOND:
+        raise BuildError(f"{what} is larger than any machine: it was not started")
     available = available_memory()
     if available is not None and needed > available:
         raise BuildError(

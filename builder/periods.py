@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from builder.compile import Engine, Kernel
+from builder.compile import Engine, Kernel, views
 from lookup.format import Period
 
 if TYPE_CHECKING:
@@ -35,14 +35,8 @@ def find_period(
     """The smallest period that the values prove, with its smallest preperiod; None if there is none."""
     size = len(grundy)
     # Of values that end in two equal stretches, p apart, the reversed ones begin with them.
-    reversed_values = np.ascontiguousarray(grundy[::-1])
-    if engine == Engine.NUMBA:
-        matches = np.zeros(size, np.int64)
-        _match_lengths(engine)(reversed_values, matches)
-    else:
-        listed = [0] * size
-        _match_lengths(engine)(reversed_values.tolist(), listed)
-        matches = np.array(listed)
+    matches = np.zeros(size, np.int64)
+    _match_lengths(engine)(*views(engine, np.ascontiguousarray(grundy[::-1]), matches))
     periods = np.arange(size)
     preperiods = size - periods - matches
     proven = (periods > 0) & (2 * preperiods + 2 * periods + most <= size)

@@ -72,11 +72,14 @@ def test_list_estimates_any_table() -> None:
     result = run("build-tables", "list", "clock-8-9", "sticks-special-80")
     assert "100,000,000 positions" in result.out
     assert "18,004,327 positions" in result.out
-    (table,) = json.loads(run("build-tables", "list", "clock-30-9", "--json").out)["tables"]
-    assert table["positions"] == 10**30
+    (table,) = json.loads(run("build-tables", "list", "clock-9-9", "--json").out)["tables"]
+    assert table["positions"] == 10**9
+    result = run("build-tables", "list", "clock-9999-9")
+    assert result.code == 1
+    assert "clock-9999-9 is larger than any machine" in one_line(result)
     result = run("build-tables", "list", "clock-0-9")
     assert result.code == 2
-    assert "n cannot be 0: expected 1 to 1000000 digits" in one_line(result)
+    assert "n cannot be 0: expected 1 to 10000 digits" in one_line(result)
 
 
 def test_the_command_of_every_default_table_is_understood(tmp_path: Path) -> None:
@@ -235,3 +238,60 @@ def test_long_work_shows_a_bar_on_a_terminal(tmp_path: Path) -> None:
 
 def test_no_bar_without_a_terminal(tmp_path: Path) -> None:
     assert run("build-tables", "tactics", "--rows", "4", "--cols", "4", "--out", tmp_path).error == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (
+            ["sticks", "any", "--min", "3", "--max", "2"],
+            "max cannot be 2: expected 3 (min) to 1000000 sticks",
+        ),
+        (
+            ["sticks", "run", "--min", "0", "--max", "2"],
+            "min cannot be 0: expected at least 1 stick a move",
+        ),
+        (["sticks", "run", "--min", "1", "--max", "2", "--heaps", "0"], "heaps cannot be 0"),
+        (
+            ["sticks", "special", "--length", "0"],
+            "length cannot be 0: expected a row of 1 to 120 sticks",
+        ),
+        (["sticks", "special", "--length", "x"], "'x' is not a whole number"),
+        (["sticks", "special"], "Missing option '--length'"),
+        (["sticks", "none"], "No such command 'none'"),
+        (["clock", "--n", "0", "--k", "3"], "n cannot be 0: expected 1 to 10000 digits"),
+        (["clock", "--n", "3", "--k", "-1"], "k cannot be -1"),
+        (
+            ["winners-losers", "--length", "0"],
+            "length cannot be 0: expected 1 to 1000000 letters",
+        ),
+    ],
+)
+def test_bad_parameters_of_the_other_games(words: list[str], expected: str, tmp_path: Path) -> None:
+    result = run("build-tables", *words, "--out", tmp_path)
+    assert result.code == 2
+    assert expected in one_line(result)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["clock", "--n", "20", "--k", "9"],
+        ["clock", "--n", "1000", "--k", "1"],
+        ["winners-losers", "--length", "60"],
+        ["winners-losers", "--length", "5000"],
+    ],
+)
+def test_tables_that_cannot_fit_are_refused_before_they_start(words: list[str], tmp_path: Path) -> None:
+    result = run("build-tables", *words, "--out", tmp_path)
+    assert result.code == 1
+    assert "it was not started" in one_line(result)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_sticks_is_a_group_of_commands() -> None:
+    text = run("build-tables", "sticks", "--help").out
+    assert all(word in text for word in ("any", "run", "special"))
+    assert "Example: build-tables sticks run --min 1 --max 2" in run(
+        "build-tables", "sticks", "run", "--help"
+    ).out.replace("\n", " ")

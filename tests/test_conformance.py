@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, MutableSequence
     from pathlib import Path
 
-    from lookup.games.base import Game
+    from lookup.games.base import Game, SolverKind
 
 MORE_NAMES = [
     "tactics-1x1", "tactics-1x5", "tactics-2x2-normal", "tactics-3x4-run2", "tactics-4x4-run1-normal",
@@ -230,6 +230,8 @@ class OddEnd(Tactics):
 class EndsLater(Tactics):
     """Says that a ply is still to be made, and has no move for it."""
 
+    solver: ClassVar[SolverKind] = "ordered"
+
     @cached_property
     def terminal(self) -> Any:
         return lambda index: Outcome.WIN + 4 if index == 15 else 0
@@ -238,6 +240,10 @@ class EndsLater(Tactics):
         if text == "XX/XX":
             return [Step("stay", text, (15,))]
         return super().moves(text)
+
+
+class EndsLaterInAnotherKind(EndsLater):
+    solver: ClassVar[SolverKind] = "mask"
 
 
 class PlaysAnother(Tactics):
@@ -317,6 +323,7 @@ class HasNoPositions(Tactics):
         (WritesBeyond(2, 2), check_successors, "writes beyond the 8 places that it may use"),
         (OddEnd(2, 2), check_successors, "terminal says 8 for index 15 ('XX/XX'): expected an outcome"),
         (EndsLater(2, 2), check_successors, "has plies left, yet no move that ends the game"),
+        (EndsLaterInAnotherKind(2, 2), check_successors, "which only 'ordered' can solve"),
         (PlaysAnother(2, 2), check_moves, "in index 0 ('../..') is not that move"),
         (MovesUp(2, 2), check_order, "index 0 ('../..') does not move to smaller indices only"),
         (StepsUp(4), check_order, "index 0 ('.') does not move to smaller indices only"),

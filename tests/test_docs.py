@@ -92,9 +92,11 @@ def test_console_examples(name: str, line: int, text: str, tmp_path: Path) -> No
         if words[0] not in MODULES:
             continue  # scripts/... are run by CI itself, from a fresh clone
         result = run(*words, cwd=tmp_path, PYTHONIOENCODING="utf-8")
-        assert result.code == 0, result.error
+        failed = shown.startswith("error:")
+        assert result.code == (2 if failed else 0), result.error
         if shown.strip():
-            assert same(shown, result.out), f"{name}:{line}: {command}\n{result.out}"
+            printed = result.error if failed else result.out
+            assert same(shown, printed), f"{name}:{line}: {command}\n{printed}"
 
 
 def test_there_are_examples_to_run() -> None:

@@ -74,7 +74,8 @@ def test_values_are_the_least_that_no_move_reaches(fewest: int, most: int, engin
 def test_values_are_right_beyond_the_heaps_that_choose_a_sparse_space(
     fewest: int, most: int, engine: Engine
 ) -> None:
-    assert grundy(SticksRun(fewest, most, 1100), engine) == naive(fewest, most, 1101)
+    longest = 1500 if engine == Engine.NUMBA else 1100
+    assert grundy(SticksRun(fewest, most, longest), engine) == naive(fewest, most, longest + 1)
 
 
 @pytest.mark.parametrize("first", [1, 2, 7, 32])
@@ -312,7 +313,7 @@ def test_any_one_wrong_grundy_value_is_found_where_it_is(
 ) -> None:
     game, solution = solved(name)
     values = column(solution, "grundy")
-    for at in range(0, game.size, 3 if game.size > 50 else 1):
+    for at in range(0, game.size, 7 if game.size > 50 else 2):
         value = (values[at] + 1) % (max(values) + 1)
         forged = with_item(solution, "grundy", at, value)
         changes = {"largest_grundy": max([*values[:at], value, *values[at + 1 :]])}
@@ -321,13 +322,13 @@ def test_any_one_wrong_grundy_value_is_found_where_it_is(
 
 
 @pytest.mark.parametrize("engine", Engine)
-@pytest.mark.parametrize("more", [-2, -1, 1, 2])
+@pytest.mark.parametrize("more", [-1, 1])
 def test_any_one_wrong_remoteness_is_found_where_it_is(
     more: int, engine: Engine, tmp_path: Path
 ) -> None:
     game, solution = solved(SINGLE)
     plies = column(solution, "remoteness")
-    for at in range(0, 95, 7):
+    for at in range(0, 95, 9):
         if plies[at] + more >= 0:
             forged = with_item(solution, "remoteness", at, plies[at] + more)
             with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
@@ -339,7 +340,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
 def test_any_one_wrong_outcome_is_found_where_it_is(name: str, engine: Engine, tmp_path: Path) -> None:
     game, solution = solved(name)
     losses, _, wins = solution.totals.counts
-    for at, was in list(enumerate(column(solution, "outcome")))[::5]:
+    for at, was in list(enumerate(column(solution, "outcome")))[::9]:
         forged = with_item(solution, "outcome", at, 1 - was)
         changes = {"losses": losses + 2 * was - 1, "wins": wins + 1 - 2 * was}
         with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
@@ -357,7 +358,9 @@ def test_the_message_says_what_the_rules_say(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.xfail(reason="a value too large for the layout's bits runs into those of the remoteness")
+@pytest.mark.xfail(
+    raises=pytest.fail.Exception, reason="values too large for the layout run into the remoteness"
+)
 @pytest.mark.parametrize("engine", Engine)
 @pytest.mark.parametrize("with_values", [True, False])
 def test_a_table_that_calls_every_row_a_win_of_value_0_is_found(

@@ -183,3 +183,64 @@ def test_bad_files_are_one_line_and_exit_1(tmp_path: Path) -> None:
     result = run("lookup", "probe", newer, ".../.../... x")
     assert result.code == 1
     assert one_line(result).endswith("has format version 7; this Endtable reads version 1")
+
+
+# --- sticks, the clock, Winners and Losers --------------------------------------------------------
+
+
+def test_a_move_is_answered_alone() -> None:
+    result = run("lookup", "probe", "sticks-any-1-3", "||.||", "--move", "2,4")
+    assert result.out.splitlines()[2:] == ["  2,4  loss in 1 (grundy 2)  |...|"]
+    answer = json.loads(
+        run("lookup", "probe", "sticks-any-1-3", "||.||", "--move", "2,4", "--json").out
+    )
+    assert [move["move"] for move in answer["moves"]] == ["2,4"]
+    assert answer["grundy"] == 0
+    bad = run("lookup", "probe", "sticks-any-1-3", "||.||", "--move", "1-4")
+    assert bad.code == 2
+    assert "'1-4' is not a legal move in '||.||'" in one_line(bad)
+
+
+def test_a_line_of_commands_and_its_limit() -> None:
+    whole = run("lookup", "line", "clock-4-2", "--moves")
+    assert whole.out == "0XXX000X0XXX00XXX0XXXXX0XXX00XXX0XXXXX0XXXXX0000\n"
+    assert whole.error == ""
+    some = run("lookup", "line", "clock-4-2", "--moves", "--limit", "5")
+    assert some.out == "0XXX0\n"
+    assert some.error == "the line goes on after 5 moves; --limit shows more\n"
+    assert run("lookup", "line", "clock-4-2", "--limit", "48").error == ""
+    words = run("lookup", "line", "winners-losers-20", "WLW", "--moves")
+    assert words.out == "left right left\n"
+    answer = json.loads(run("lookup", "line", "clock-4-2", "--limit", "3", "--json").out)
+    assert (len(answer["line"]), answer["complete"], answer["repeats"]) == (3, False, False)
+
+
+def test_a_missing_table_is_answered_by_the_closed_form() -> None:
+    text = "W" * 30
+    result = run("lookup", "probe", "winners-losers-33", text)
+    assert result.code == 0
+    assert result.error == "winners-losers-33: no table, answered by its closed form\n"
+    assert result.out.splitlines()[1] == "to move: loss in 30"
+    line = run("lookup", "line", "clock-30-9", "--moves", "--limit", "40")
+    assert len(line.out.strip()) == 40
+    missing = run("lookup", "probe", "rota-other")
+    assert missing.code == 2
+    missing = run("lookup", "info", "winners-losers-33")
+    assert missing.code == 2
+    assert "build it with: build-tables winners-losers --length 33" in one_line(missing)
+
+
+def test_info_of_a_period_of_grundy_values_and_of_a_long_game() -> None:
+    kayles = run("lookup", "info", "sticks-run-1-2").out
+    assert "period:     12 from index 71 on, for ever (compared up to 511)" in kayles
+    assert "remoteness: not stored" in kayles
+    answer = json.loads(run("lookup", "info", "sticks-run-1-2", "--json").out)
+    assert answer["period"] == {"preperiod": 71, "period": 12, "checked": 511, "plies": 0}
+    assert len(answer["grundy"]) == 9
+    assert answer["histogram"] is None
+    other = run("lookup", "info", "sticks-run-1-3").out
+    assert "period:     none proven; computed up to 2,000" in other
+    clock = run("lookup", "info", "clock-4-5").out.splitlines()
+    assert len([line for line in clock if line.endswith("█") or " won" in line]) == 48
+    answer = json.loads(run("lookup", "info", "clock-4-5", "--json").out)
+    assert (answer["histogram_width"], sum(answer["histogram"]["win"])) == (1, 1296)

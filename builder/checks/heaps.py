@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from builder.checks.check import Check
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import Engine, Kernel, buffer, rule, views
 from builder.periods import needed
 from lookup.errors import VerificationError
 from lookup.values import Outcome
@@ -32,12 +32,12 @@ def check(
     values = 2 << layout.grundy_bits
     fixed = game.parts, layout.grundy_bits, layout.has_remoteness
     rules = rule(game.successors, engine), rule(game.terminal, engine)
-    stored: Any = records if engine == Engine.NUMBA else records.data
+    stored = views(engine, records)
     kernel = _first_bad(engine)
 
     def first_bad(low: int, high: int) -> int:
         room = buffer(game.max_moves * game.parts, engine), buffer(values, engine)
-        bad: int = kernel(*rules, stored, *fixed, low, high, *room)
+        bad: int = kernel(*rules, *stored, *fixed, low, high, *room)
         return bad
 
     def expected(index: int) -> int:

@@ -8,10 +8,10 @@ by induction; from a draw the mover can always move to a draw and never has a wi
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from builder.checks.check import CONTRADICTION, Check
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import Engine, Kernel, buffer, rule, views
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -31,13 +31,12 @@ def check(game: Game, layout: Layout, records: NDArray[np.unsignedinteger], engi
     """The check of a table with records in this layout."""
     rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
     alone, with_remoteness = game.players == 1, layout.has_remoteness
-    # Interpreted code is several times faster with builtin sequences than with numpy arrays.
-    stored: Any = records if engine == Engine.NUMBA else records.data
+    stored = views(engine, records)
     kernel = _first_bad(engine)
 
     def first_bad(low: int, high: int) -> int:
         out = buffer(game.max_moves, engine)
-        bad: int = kernel(*rules, stored, alone, with_remoteness, low, high, out)
+        bad: int = kernel(*rules, *stored, alone, with_remoteness, low, high, out)
         return bad
 
     def expected(index: int) -> int:

@@ -7,12 +7,12 @@ and nothing that a solver has left, so the induction is that of any acyclic game
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from builder.checks.check import Check
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import Engine, Kernel, buffer, rule, views
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -39,8 +39,7 @@ def check(
     ]
     fixed = layout.has_grundy, layout.grundy_bits, layout.has_remoteness
     steps, leaps = rule(game.steps, engine), rule(game.leaps, engine)
-    compiled = engine == Engine.NUMBA
-    stored: Any = [records, *ahead] if compiled else [array.data for array in (records, *ahead)]
+    stored = views(engine, records, *ahead)
     look_ahead, kernel = _look_ahead(engine), _first_bad(engine)
 
     def prepare(low: int, high: int) -> None:
@@ -52,7 +51,7 @@ def check(
         return bad
 
     def expected(index: int) -> int:
-        plain: Any = [array.data for array in (records, *ahead)]
+        plain = views(Engine.PYTHON, records, *ahead)
         out = buffer(game.max_steps, Engine.PYTHON)
         return int(_expected(game.steps, game.leaps, *plain, *fixed, index, out))  # type: ignore[call-arg]
 

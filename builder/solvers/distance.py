@@ -6,17 +6,19 @@ searched backwards from the wins, which is what `retrograde` does when there is 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from builder.compile import Engine, Kernel
+from builder.compile import Engine, Kernel, views
 from builder.solvers import retrograde
 from builder.solvers.solution import PackedColumn, Report, Solution, packed_remoteness, silent
 from lookup.blocks import packed_length
 from lookup.format import Totals, outcome_column
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from lookup.games.base import Game
 
 
@@ -29,7 +31,14 @@ def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
     if game.fill is None:
         return retrograde.solve(game, engine, report)
     remoteness = np.zeros(game.size, np.uint32)
-    game.fill(remoteness, lambda function: Kernel(function)(engine))
+
+    def run(function: Callable[..., object], *arguments: Any) -> object:
+        kernel = Kernel(function)(engine)
+        return kernel(
+            *(views(engine, one)[0] if isinstance(one, np.ndarray) else one for one in arguments)
+        )
+
+    game.fill(remoteness, run)
     report(1, 1)
     longest = int(remoteness.max())
     won = np.full(packed_length(game.size, 1), 0xFF, np.uint8)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.compile import Engine, Kernel
+from builder.compile import Engine, Kernel, views
 from builder.periods import find_period
 from builder.solvers.solution import (
     Report,
@@ -77,7 +77,8 @@ def _single(game: HeapGame, engine: Engine) -> tuple[NDArray[np.uint16], NDArray
     grundy, remoteness = np.zeros(game.size, np.uint16), np.zeros(game.size, np.uint32)
     queues = np.zeros((2, game.size), np.int64)
     latest = np.full(VALUES, -1, np.int64)
-    if not _take(engine)(grundy, remoteness, fewest, most, latest, queues[0], queues[1]):
+    values, plies, seen, quick, slow = views(engine, grundy, remoteness, latest, queues[0], queues[1])
+    if not _take(engine)(values, plies, fewest, most, seen, quick, slow):
         raise _too_large(game)
     return grundy, remoteness
 
@@ -92,6 +93,7 @@ def _splitting(
     odd = np.zeros(VALUES, np.bool_)
     rare = np.zeros(game.size, np.int64)
     split, scan = _split(engine), _scan(engine)
+    values, seen = views(engine, grundy, latest)
     low, high = 0, min(_FIRST_SPACE, game.size)
     while low < game.size:
         if low:
@@ -100,8 +102,8 @@ def _splitting(
         rare[: len(rares)] = rares
         # What the last sets had in odd values may be unknown if the space is new.
         for left in range(max(0, low - most), low - fewest):
-            scan(grundy, left, latest)
-        if split(grundy, low, high, fewest, most, odd, rare, len(rares), latest) < 0:
+            scan(values, left, seen)
+        if split(values, low, high, fewest, most, *views(engine, odd, rare), len(rares), seen) < 0:
             raise _too_large(game)
         report(high, game.size)
         if period := find_period(grundy[:high], None, most, engine):

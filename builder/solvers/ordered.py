@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import Engine, Kernel, buffer, rule, views
 from builder.solvers.solution import (
     Report,
     Solution,
@@ -43,7 +43,7 @@ def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
     out = buffer(game.max_moves, engine)
     settle = _settle(engine)
     for low, high in slices(0, game.size, _SLICE):
-        bad = settle(*rules, low, high, out, outcome, remoteness)
+        bad = settle(*rules, low, high, out, *views(engine, outcome, remoteness))
         if bad >= 0:
             problem = f"expected moves to smaller indices, and at most {LONGEST} plies to the end"
             raise GameError(f"index {bad} of {game.table_name} cannot be solved in order: {problem}")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import Engine, Kernel, buffer, rule, views
 from builder.solvers.solution import (
     PackedColumn,
     Report,
@@ -49,10 +49,9 @@ def solve(game: StepGame, engine: Engine, report: Report = silent) -> Solution:
     if not game.stores_values:
         return _solve_outcomes(game, engine, report)
     grundy, remoteness, quickest, longest_ahead = (np.zeros(game.size, np.uint8) for _ in range(4))
-    arrays = (grundy, remoteness, np.zeros(game.size, np.int64), quickest, longest_ahead)
-    # Interpreted code is several times faster with builtin sequences than with numpy arrays.
-    views: Sequence[Any] = arrays if engine == Engine.NUMBA else [array.data for array in arrays]
-    _run(game, engine, _settle(engine), views, report)
+    stepped = np.zeros(game.size, np.int64)
+    arrays = (grundy, remoteness, stepped, quickest, longest_ahead)
+    _run(game, engine, _settle(engine), arrays, report)
     wins, largest, longest = int(np.count_nonzero(grundy)), int(grundy.max()), int(remoteness.max())
     columns = (
         PackedColumn(outcome_column(1, game.size), pack((grundy > 0).view(np.uint8), 1)),
@@ -64,7 +63,7 @@ def solve(game: StepGame, engine: Engine, report: Report = silent) -> Solution:
 
 def _solve_outcomes(game: StepGame, engine: Engine, report: Report) -> Solution:
     flags = np.zeros(game.size, np.uint8)
-    _run(game, engine, _settle_outcomes(engine), [flags], report)
+    _run(game, engine, _settle_outcomes(engine), (flags,), report)
     flags &= np.uint8(WON)
     wins = int(np.count_nonzero(flags))
     outcome = PackedColumn(outcome_column(1, game.size), pack(flags, 1))
@@ -80,7 +79,7 @@ def _run(game: StepGame, engine: Engine, settle: Any, arrays: Sequence[Any], rep
     steps, leaps = rule(game.steps, engine), rule(game.leaps, engine)
     out = buffer(game.max_steps, engine)
     for low, high in slices(0, game.size, _COMPILED_SLICE if engine == Engine.NUMBA else _SLICE):
-        bad = settle(steps, leaps, low, high, out, *arrays)
+        bad = settle(steps, leaps, low, high, out, *views(engine, *arrays))
         if bad >= 0:
             problem = f"expected moves to smaller indices, Grundy values below {VALUES} and short games"
             raise GameError(f"index {bad} of {game.table_name} cannot be solved in order: {problem}")

@@ -71,7 +71,7 @@ def closed_form(name: str, **parameters: int) -> ClosedForm:
     if kind not in with_formula:
         expected = ", ".join(one.name for one in with_formula)
         raise InvalidParameterError("closed form", name, f"one of {expected}")
-    known = {**kind.unlimited, **parameters}
+    known: dict[str, object] = {**kind.unlimited, **parameters}
     answers = (kind.from_parameters(known) if by_name else find_game(name)).closed_form
     assert answers is not None
     return answers

@@ -14,7 +14,8 @@ REQUIRED
     max_moves                 no position has more successors than this
     successors(index, out)    write the distinct indices after each legal move, return their number
     terminal(index)           0 while the game goes on; else the `Outcome` code for the player to move,
-                              plus 4 for each ply that is still to be made outside the index
+                              plus 4 for each ply that is still to be made outside the index (in
+                              kind `ordered` only)
     parse(text)               text to index; strict, raises `InvalidPositionError`
     format(index)             index to its text
     move_name(index, after)   the text of the move between two indices
@@ -25,7 +26,7 @@ OPTIONAL, with what holds without it
     is_position(index)        0 for holes in the index                   (there are no holes)
     symmetries, transform     number of symmetries, and index under k    (1: none but the identity)
     parts, components(text)   positions that are sums of others: see `parts`     (1: they are not)
-    fill(remoteness, compile) every remoteness by a shorter way          (solvers search)
+    fill(remoteness, run)     every remoteness by a shorter way          (solvers search)
     work                      the work of solving it, in usual indices   (size)
     moves(text)               legal moves where the text says more
                               than the index                             (made from those above)
@@ -45,11 +46,14 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableSequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from lookup.answers import ClosedForm
     from lookup.values import Outcome
 
@@ -67,7 +71,7 @@ SolverKind: TypeAlias = Literal["mask", "retrograde", "ordered", "distance", "he
     heaps        heaps of which a move takes some, see `HeapGame`
     steps        a move is a step, or two, or a leap, see `StepGame`
 """
-Fill: TypeAlias = Callable[[Any, Callable[[Callable[..., Any]], Callable[..., Any]]], None]
+Fill: TypeAlias = Callable[["NDArray[np.uint32]", Callable[..., object]], None]
 
 
 def _always(index: int) -> int:  # noqa: ARG001 - the fallback for games without holes
@@ -203,8 +207,8 @@ class Game(ABC):
     def fill(self) -> Fill | None:
         """A function that writes every remoteness into an array, of a game where all is won.
 
-        It is also given a function that compiles others. What it writes is trusted only as far as
-        `verify` has checked it.
+        It is also given `run(function, *arguments)`, which compiles a plain function on integers and
+        arrays and calls it. What is written is trusted only as far as `verify` has checked it.
         """
         return None
 

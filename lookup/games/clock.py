@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
 
 from lookup.answers import ClosedForm
 from lookup.errors import InvalidParameterError, InvalidPositionError
@@ -27,9 +29,11 @@ from lookup.values import Outcome, Value
 if TYPE_CHECKING:
     from collections.abc import Callable, MutableSequence
 
+    from numpy.typing import NDArray
+
 WIN = 3  # the code of Outcome.WIN; compiled functions know only integers
 ZERO, LEAVE = "0", "X"
-MOST = 1_000_000  # digits, and of a digit
+MOST_DIGITS, LARGEST_DIGIT = 10_000, 1_000_000
 
 
 def reverse(number: int, digits: int, base: int) -> int:
@@ -69,7 +73,7 @@ def resolve(window: int, base: int, top: int) -> int:
     return window
 
 
-def walk(turns: Any, digits: int, base: int, word: MutableSequence[int]) -> None:
+def walk(turns: MutableSequence[int], digits: int, base: int, word: MutableSequence[int]) -> None:
     """For every index as the machine finds it, the number of player's turns from there to the win.
 
     Best play, from the win backwards, passes all windows in the order in which the prefer-max De Bruijn
@@ -120,9 +124,10 @@ class Clock(Game):
     max_moves: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        for name, value, what in (("n", self.n, "digits"), ("k", self.k, "for the largest digit")):
-            if not 1 <= value <= MOST:
-                raise InvalidParameterError(name, value, f"1 to {MOST} {what}")
+        if not 1 <= self.n <= MOST_DIGITS:
+            raise InvalidParameterError("n", self.n, f"1 to {MOST_DIGITS} digits")
+        if not 1 <= self.k <= LARGEST_DIGIT:
+            raise InvalidParameterError("k", self.k, f"1 to {LARGEST_DIGIT} for the largest digit")
 
     @cached_property
     def _bases(self) -> tuple[int, int]:
@@ -167,15 +172,13 @@ class Clock(Game):
         """One walk gives the turns left wherever the machine may be; the player is one turn before."""
         base, top = self._bases
 
-        def fill(remoteness: Any, compiled: Callable[[Callable[..., Any]], Callable[..., Any]]) -> None:
-            turns = remoteness.copy()
-            word = remoteness[: self.n].astype("int64")
-            compiled(walk)(turns, self.n, base, word)
+        def fill(remoteness: NDArray[np.uint32], run: Callable[..., object]) -> None:
+            turns = np.zeros(self.size, np.uint32)
+            run(walk, turns, self.n, base, np.zeros(self.n, np.int64))
             after = turns.reshape(top, base)  # by the digits that stay, and the one that goes last
             by_digit = remoteness.reshape(base, top)
             for digit in range(base):
-                by_digit[digit] = after[:, digit]
-                by_digit[digit].clip(max=after[:, 0], out=by_digit[digit])
+                np.minimum(after[:, 0], after[:, digit], out=by_digit[digit])
             remoteness += 1
             remoteness[0] = 0
 

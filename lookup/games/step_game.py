@@ -51,6 +51,11 @@ class StepGame(Game):
         """A bound that is never reached: pairs of steps lead to the same place many times."""
         return self.max_steps * (self.max_steps + 2)
 
+    @property
+    def work(self) -> int:
+        """Both steps and leaps are listed, and an index is often long to compute."""
+        return 4 * self.size
+
     @cached_property
     def successors(self) -> Neighbours:
         """All moves. Solvers never ask: they know how moves are made up."""

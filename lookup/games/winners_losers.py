@@ -41,11 +41,13 @@ class WinnersLosers(Game):
     name: ClassVar[str] = "winners-losers"
     solver: ClassVar[SolverKind] = "ordered"
     max_moves: ClassVar[int] = 2
-    unlimited: ClassVar[Parameters] = {"length": 10**9}
+    unlimited: ClassVar[Parameters] = {"length": 1_000_000}
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= self.unlimited["length"]:
-            raise InvalidParameterError("length", self.length, "a string of at least one letter")
+            raise InvalidParameterError(
+                "length", self.length, f"1 to {self.unlimited['length']} letters"
+            )
 
     @property
     def size(self) -> int:

@@ -1,0 +1,148 @@
+"""Games of one player, on graphs drawn by hand and at random; and games solved in the index's order."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import pytest
+
+from builder.checks import moves as moves_check
+from builder.compile import Engine
+from builder.solvers import distance, ordered
+from lookup.blocks import unpack
+from lookup.errors import GameError
+from lookup.records import Layout, Palette
+from lookup.values import Outcome, Value
+from tests.graph_game import GraphGame
+
+if TYPE_CHECKING:
+    from builder.solvers.solution import Solution
+    from lookup.games.base import SolverKind
+
+
+LOSS, DRAW, WIN = Outcome.LOSS, Outcome.DRAW, Outcome.WIN
+
+
+class Maze(GraphGame):
+    solver: ClassVar[SolverKind] = "distance"
+
+
+class Stairs(GraphGame):
+    solver: ClassVar[SolverKind] = "ordered"
+
+
+def values(solution: Solution) -> list[Value | None]:
+    outcome, remoteness = (
+        unpack(part.data, part.column.bits, part.column.items).tolist() for part in solution.columns
+    )
+    if solution.columns[0].column.bits == 1:
+        outcome = [WIN if bit else LOSS for bit in outcome]
+    ends = zip(map(Outcome, outcome), remoteness, strict=True)
+    return [Value(end, plies if end in (WIN, LOSS) else None) if end else None for end, plies in ends]
+
+
+def shortest_ways(game: GraphGame) -> list[Value | None]:
+    """Relax every move until nothing changes."""
+    ends = {node: Outcome(code) for node, code in game.ends}
+    plies = {node: 0 for node, end in ends.items() if end is WIN}
+    for _ in range(game.nodes):
+        for node, after in game.moves_:
+            if after in plies:
+                plies[node] = min(plies.get(node, game.nodes), plies[after] + 1)
+    return [
+        Value(WIN, plies[node])
+        if node in plies
+        else Value(LOSS, 0)
+        if ends.get(node) is LOSS
+        else Value(DRAW)
+        for node in range(game.nodes)
+    ]
+
+
+def random_graph(seed: int, kind: type[GraphGame], falling: bool) -> GraphGame:
+    chance = random.Random(seed)
+    nodes = chance.randrange(3, 40)
+    ended = {node for node in range(nodes) if chance.random() < 0.25} | {0}
+    ends = tuple((node, chance.choice([LOSS, DRAW, WIN])) for node in sorted(ended))
+    moves = {
+        (node, chance.randrange(node if falling else nodes))
+        for node in range(nodes)
+        if node not in ended
+        for _ in range(chance.randrange(1, 4))
+    }
+    return kind(nodes, tuple(sorted(moves)), ends)
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_a_way_a_dead_end_and_a_loop(engine: Engine) -> None:
+    # 0 -> 1 -> 2 wins; 3 can only lose; 4 and 5 go round for ever.
+    moves = ((0, 1), (0, 3), (1, 2), (3, 6), (4, 5), (5, 4))
+    game = Maze(7, moves, ((2, WIN), (6, LOSS)))
+    assert values(distance.solve(game, engine)) == [
+        Value(WIN, 2), Value(WIN, 1), Value(WIN, 0), *[Value(DRAW)] * 3, Value(LOSS, 0)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_mazes_agree_with_the_definition_and_pass_the_check(seed: int) -> None:
+    game = random_graph(seed, Maze, falling=False)
+    for engine in Engine if seed < 2 else [Engine.PYTHON]:
+        solution = distance.solve(game, engine)
+        assert values(solution) == shortest_ways(game)
+        layout = Layout(False, 0, False, True, np.dtype(np.uint8))
+        records = np.array(
+            [(value.remoteness or 0) << 2 | value.outcome for value in values(solution) if value],
+            np.uint8,
+        )
+        check = moves_check.check(game, layout, records, engine)
+        assert check.first_bad(0, game.nodes) == -1
+        for index in range(game.nodes):
+            wrong = records.copy()
+            wrong[index] = 5 << 2 | WIN if records[index] != (5 << 2 | WIN) else DRAW
+            found = moves_check.check(game, layout, wrong, engine).first_bad(0, game.nodes)
+            assert found >= 0
+            assert Palette(layout)[check.expected(index)] == values(solution)[index]
+
+
+def by_recursion(game: GraphGame, node: int) -> Value:
+    ends = dict(game.ends)
+    if node in ends:
+        end = Outcome(ends[node] & 3)
+        return Value(end, None if end is DRAW else ends[node] >> 2)
+    after = [by_recursion(game, to) for source, to in game.moves_ if source == node]
+    lost = [value.remoteness or 0 for value in after if value.outcome is LOSS]
+    if lost:
+        return Value(WIN, 1 + min(lost))
+    if any(value.outcome is DRAW for value in after):
+        return Value(DRAW)
+    return Value(LOSS, 1 + max(value.remoteness or 0 for value in after))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_random_stairs_agree_with_recursion(seed: int) -> None:
+    game = random_graph(seed, Stairs, falling=True)
+    for engine in Engine if seed < 2 else [Engine.PYTHON]:
+        expected = [by_recursion(game, node) for node in range(game.nodes)]
+        assert values(ordered.solve(game, engine)) == expected
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_plies_left_at_the_end_and_holes_count(engine: Engine) -> None:
+    game = Stairs(4, ((2, 0), (3, 2)), ((0, WIN + 4 * 3),), holes=(1,))
+    assert values(ordered.solve(game, engine)) == [Value(WIN, 3), None, Value(LOSS, 4), Value(WIN, 5)]
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("target", [1, 2, -1, 10**12])
+def test_moves_that_do_not_lead_down_are_refused_not_followed(engine: Engine, target: int) -> None:
+    game = Stairs(3, ((1, target), (2, 0)), ((0, LOSS),))
+    with pytest.raises(GameError, match="index 1 of graph cannot be solved in order"):
+        ordered.solve(game, engine)
+
+
+def test_too_long_a_game_is_refused() -> None:
+    moves = tuple((node, node - 1) for node in range(1, 300))
+    with pytest.raises(GameError, match="at most 255 plies"):
+        ordered.solve(Stairs(300, moves, ((0, LOSS),)), Engine.PYTHON)
