@@ -13,8 +13,13 @@ import pytest
 from builder import compile as compiling
 from builder.compile import Engine, Kernel, choose_engine, rule
 from lookup.errors import BuildError, GameError
+from lookup.games.clock import Clock
 from lookup.games.rota import Rota
+from lookup.games.step_game import StepGame
+from lookup.games.sticks_heaps import SticksAny, SticksRun
+from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
+from lookup.games.winners_losers import WinnersLosers
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -68,23 +73,43 @@ def test_the_second_start_does_not_compile_and_changed_rules_do(tmp_path: Path) 
     assert run_program(tmp_path) == "30 [0, 1]"
 
 
-@pytest.mark.parametrize("game", [Tactics(3, 3), Tactics(2, 4, 2, True), Rota(), Rota(True)], ids=str)
+GAMES = [
+    Tactics(3, 3), Tactics(2, 4, 2, True), Rota(), Rota(True), SticksAny(2, 5), SticksRun(2, 4, 30),
+    SticksSpecial(20), Clock(4, 3), Clock(1, 1), WinnersLosers(9),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("game", GAMES, ids=str)
 def test_compiled_rules_are_the_interpreted_ones(game: Any) -> None:
     step = max(1, game.size // 2000)
-    room = np.zeros(max(game.max_moves, game.max_predecessors), np.int64)
+    room = np.zeros(game.parts * max(game.max_moves, game.max_predecessors), np.int64)
+    is_of_steps = isinstance(game, StepGame)
+    lists = ("steps", "leaps") if is_of_steps else ("successors", "predecessors")
     for index in range(0, game.size, step):
-        for name in ("terminal", "is_position"):
+        for name in ("is_position",) if is_of_steps else ("terminal", "is_position"):
             function = getattr(game, name)
             assert rule(function, Engine.NUMBA)(index) == function(index)
         if not game.is_position(index):
             continue
-        for name in ("successors", "predecessors"):
+        for name in lists:
+            if (function := getattr(game, name)) is None:
+                continue
             out = [0] * len(room)
-            count = getattr(game, name)(index, out)
-            assert rule(getattr(game, name), Engine.NUMBA)(index, room) == count
-            assert room[:count].tolist() == out[:count]
+            count = function(index, out)
+            assert rule(function, Engine.NUMBA)(index, room) == count
+            assert room[: count * game.parts].tolist() == out[: count * game.parts]
         for k in range(game.symmetries):
             assert rule(game.transform, Engine.NUMBA)(index, k) == game.transform(index, k)
+
+
+def test_long_tuples_are_compiled_as_arrays() -> None:
+    """As tuples of numba they would take minutes."""
+    squares = tuple(number * number for number in range(5000))
+
+    def square(index: int) -> int:
+        return squares[index]
+
+    assert rule(square, Engine.NUMBA)(4999) == 4999**2
 
 
 def twice(number: int) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import combinations, count
 from typing import TYPE_CHECKING, ClassVar
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from builder.build import build_table
+from builder.checks import steps as checks
 from builder.compile import Engine
 from builder.solvers import steps
 from builder.solvers.solution import (
@@ -28,6 +30,7 @@ from lookup.format import Period, Totals
 from lookup.games import sticks_special
 from lookup.games.step_game import StepGame
 from lookup.games.sticks_special import SticksSpecial, partition_counts
+from lookup.records import Layout
 from lookup.values import Outcome, Value
 from tests.test_verify import with_item, write
 
@@ -74,15 +77,19 @@ def after_every_move(row: str) -> frozenset[str]:
     )
 
 
+def by_definition(after: list[Value]) -> Value:
+    """The least value not reached; a winner hurries, a loser delays."""
+    reached = {value.grundy for value in after}
+    grundy = next(number for number in count() if number not in reached)
+    losses = [value.remoteness or 0 for value in after if value.outcome is LOSS]
+    if losses:
+        return Value(WIN, 1 + min(losses), grundy)
+    return Value(LOSS, max((1 + (value.remoteness or 0) for value in after), default=0), grundy)
+
+
 @cache
 def twin(row: str) -> Value:
-    after = [twin(other) for other in after_every_move(row)]
-    grundy = next(number for number in count() if number not in {value.grundy for value in after})
-    quick = [value.remoteness or 0 for value in after if value.outcome is LOSS]
-    slow = [value.remoteness or 0 for value in after]
-    if quick:
-        return Value(WIN, 1 + min(quick), grundy)
-    return Value(LOSS, 1 + max(slow) if slow else 0, grundy)
+    return by_definition([twin(other) for other in after_every_move(row)])
 
 
 def column(solution: Solution, name: str) -> list[int]:
@@ -274,20 +281,21 @@ def test_one_wrong_outcome_among_outcomes_alone_is_found(
             verify_file(write(tmp_path / "t.h5", game, forged, **changes), engine)
 
 
-# --- games that this solver does not take ---------------------------------------------------------
+# --- other games of steps -------------------------------------------------------------------------
+
+Pairs = tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
-class Stairs(StepGame):
-    """A step leads one index down and a leap, if there are leaps, anywhere below; two may be wrong."""
+class Drawn(StepGame):
+    """Steps and leaps as pairs of an index and the one it leads to, in order."""
 
     size_: int
-    leaps_: bool = False
-    wrong_step: int = -1
-    wrong_leap: int = -1
+    steps_: Pairs
+    leaps_: Pairs = ()
     values_: bool = True
 
-    name: ClassVar[str] = "stairs"
+    name: ClassVar[str] = "drawn"
 
     @property
     def table_name(self) -> str:
@@ -311,31 +319,11 @@ class Stairs(StepGame):
 
     @cached_property
     def steps(self) -> Neighbours:
-        wrong = self.wrong_step
-
-        def down(index: int, out: MutableSequence[int]) -> int:
-            if index == 0:
-                return 0
-            out[0] = index if index == wrong else index - 1
-            return 1
-
-        return down
+        return neighbours(self.size_, self.steps_)
 
     @cached_property
     def leaps(self) -> Neighbours:
-        wrong, leaps = self.wrong_leap, self.leaps_
-
-        def far_down(index: int, out: MutableSequence[int]) -> int:
-            if index == wrong:
-                out[0] = -1
-                return 1
-            if not leaps:
-                return 0
-            for after in range(index):
-                out[after] = after
-            return index
-
-        return far_down
+        return neighbours(self.size_, self.leaps_)
 
     def parse(self, text: str) -> int:
         return int(text)
@@ -346,55 +334,150 @@ class Stairs(StepGame):
     def move_name(self, index: int, after: int) -> str:
         return f"{index}>{after}"
 
+    def twin(self) -> list[Value]:
+        """Values from the definition: all moves of all indices, one after the other."""
+        found: list[Value] = []
+        for index in range(self.size_):
+            once = [after for at, after in self.steps_ if at == index]
+            moves = {*once, *(after for at, after in self.leaps_ if at == index)}
+            moves |= {after for at, after in self.steps_ if at in once}
+            found.append(by_definition([found[after] for after in moves]))
+        return found
+
+
+def neighbours(size: int, pairs: Pairs) -> Neighbours:
+    begins = np.searchsorted([index for index, _ in pairs], np.arange(size + 1))
+    targets = np.array([after for _, after in pairs], np.int64)
+
+    def listed(index: int, out: MutableSequence[int]) -> int:
+        begin, end = int(begins[index]), int(begins[index + 1])
+        for at in range(begin, end):
+            out[at - begin] = int(targets[at])
+        return end - begin
+
+    return listed
+
+
+def stairs(size: int) -> Pairs:
+    """From each index one down; so a move leads one or two down."""
+    return tuple((index, index - 1) for index in range(1, size))
+
+
+def all_below(size: int) -> Pairs:
+    return tuple((index, after) for index in range(size) for after in range(index))
+
+
+def at_random(seed: int, values: bool = True) -> Drawn:
+    """Each index has a few steps and leaps, or neither."""
+    chance = random.Random(seed)
+    size = chance.randrange(2, 40)
+    steps_, leaps_ = [], []
+    for index in range(1, size):
+        below = range(max(0, index - 8), index)
+        if chance.random() < 0.9:
+            steps_ += [(index, one) for one in below if chance.random() < 0.25]
+        if steps_ and steps_[-1][0] == index:
+            leaps_ += [(index, one) for one in below if chance.random() < 0.15]
+    return Drawn(size, tuple(steps_), tuple(leaps_), values)
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_games_drawn_at_random_agree_with_the_definition(engine: Engine) -> None:
+    for seed in range(200 if engine == Engine.PYTHON else 3):
+        game = at_random(seed)
+        expected = game.twin()
+        assert values(steps.solve(game, engine)) == expected
+        bare = steps.solve(at_random(seed, values=False), engine)
+        assert column(bare, "outcome") == [int(value.outcome is WIN) for value in expected]
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_the_check_finds_any_one_wrong_record_of_games_drawn_at_random(engine: Engine) -> None:
+    for seed in range(20 if engine == Engine.PYTHON else 2):
+        game = at_random(seed)
+        expected = game.twin()
+        bits = max(value.grundy or 0 for value in expected).bit_length()
+        layout = Layout(True, bits, True, True, np.dtype(np.uint32))
+        records = np.array(
+            [
+                (value.remoteness or 0) << bits + 2 | (value.grundy or 0) << 2 | value.outcome
+                for value in expected
+            ],
+            np.uint32,
+        )
+        for at in range(-1, game.size):
+            forged = records.copy()
+            if at >= 0:
+                forged[at] ^= (1, 3)[at % 2] << (2 + bits if at % 3 else 2 if bits else 1)
+            check = checks.check(game, layout, forged, engine)
+            assert check.prepare is not None
+            check.prepare(0, game.size)
+            assert check.first_bad(0, game.size) == at
+            if at >= 0:
+                assert check.expected(at) == records[at]
+
 
 @pytest.mark.parametrize("engine", Engine)
 def test_one_or_two_steps_down_are_the_game_of_thirds(engine: Engine) -> None:
-    for index, value in enumerate(values(steps.solve(Stairs(200), engine))):
+    for index, value in enumerate(values(steps.solve(Drawn(200, stairs(200)), engine))):
         thirds, rest = divmod(index, 3)
         assert value == Value(WIN if rest else LOSS, 2 * thirds + (rest > 0), rest)
 
 
 @pytest.mark.parametrize("engine", Engine)
 @pytest.mark.parametrize("with_values", [True, False])
-@pytest.mark.parametrize(("wrong_step", "wrong_leap"), [(3, -1), (-1, 3)])
+@pytest.mark.parametrize(
+    "game",
+    [
+        Drawn(6, ((1, 0), (2, 1), (3, 3), (4, 3), (5, 4))),
+        Drawn(6, ((1, 0), (2, 1), (3, 5), (4, 3), (5, 4))),
+        Drawn(6, ((1, 0), (2, 1), (3, -1), (4, 3), (5, 4))),
+        Drawn(6, stairs(6), ((3, 3),)),
+        Drawn(6, stairs(6), ((3, 4),)),
+        Drawn(6, stairs(6), ((3, -1),)),
+    ],
+    ids=str,
+)
 def test_a_move_that_does_not_lead_down_is_refused(
-    wrong_step: int, wrong_leap: int, with_values: bool, engine: Engine
+    game: Drawn, with_values: bool, engine: Engine
 ) -> None:
     """Index 3 is a loss but for what is wrong there, so nothing lets a solver look away."""
-    game = Stairs(9, wrong_step=wrong_step, wrong_leap=wrong_leap, values_=with_values)
-    with pytest.raises(GameError, match="index 3 of stairs cannot be solved in order: expected"):
-        steps.solve(game, engine)
+    with pytest.raises(GameError, match="index 3 of drawn cannot be solved in order: expected"):
+        steps.solve(replace(game, values_=with_values), engine)
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_the_largest_values_are_solved_and_larger_ones_refused(engine: Engine) -> None:
-    found = values(steps.solve(Stairs(63, leaps_=True), engine))
+    found = values(steps.solve(Drawn(63, stairs(63), all_below(63)), engine))
     assert [value.grundy for value in found] == list(range(63))
-    with pytest.raises(GameError, match=r"index 63 of stairs .* Grundy values below 63"):
-        steps.solve(Stairs(64, leaps_=True), engine)
+    with pytest.raises(GameError, match=r"index 63 of drawn .* Grundy values below 63"):
+        steps.solve(Drawn(64, stairs(64), all_below(64)), engine)
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_the_longest_games_are_solved_and_longer_ones_refused(engine: Engine) -> None:
     """A loss at 3 * 127 lasts 254 plies; the win beside it would last 255."""
-    found = values(steps.solve(Stairs(382), engine))
+    found = values(steps.solve(Drawn(382, stairs(382)), engine))
     assert found[-1] == Value(LOSS, 254, 0)
-    with pytest.raises(GameError, match=r"index 382 of stairs .* short games"):
-        steps.solve(Stairs(383), engine)
+    with pytest.raises(GameError, match=r"index 382 of drawn .* short games"):
+        steps.solve(Drawn(383, stairs(383)), engine)
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_outcomes_alone_know_no_such_limits(engine: Engine) -> None:
-    found = column(steps.solve(Stairs(900, values_=False), engine), "outcome")
+    found = column(steps.solve(Drawn(900, stairs(900), values_=False), engine), "outcome")
     assert found == [int(index % 3 > 0) for index in range(900)]
 
 
-def test_reports_end_when_all_is_done() -> None:
-    for game in (SticksSpecial(16), Stairs(3000, values_=False)):
-        seen: list[tuple[int, int]] = []
-        steps.solve(game, Engine.PYTHON, lambda done, total, seen=seen: seen.append((done, total)))  # type: ignore[misc]
-        assert seen == sorted(seen)
-        assert seen[-1] == (game.size, game.size)
+@pytest.mark.parametrize("with_values", [True, False])
+def test_reports_end_when_all_is_done(with_values: bool) -> None:
+    seen: list[tuple[int, int]] = []
+    size = 380 if with_values else 3000
+    game = Drawn(size, stairs(size), values_=with_values)
+    steps.solve(game, Engine.PYTHON, lambda done, total: seen.append((done, total)))
+    assert seen == sorted(seen)
+    assert seen[-1] == (size, size)
+    assert len(seen) > 1 or with_values
 
 
 # --- verification ---------------------------------------------------------------------------------

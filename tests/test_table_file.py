@@ -15,7 +15,7 @@ import pytest
 import lookup
 from builder.build import build_table
 from builder.compile import Engine
-from builder.solvers import mask, retrograde
+from builder.solvers import heaps, mask, retrograde
 from builder.solvers.solution import PackedColumn
 from builder.writer import write_table
 from lookup import records
@@ -28,6 +28,7 @@ from lookup.errors import (
 )
 from lookup.format import TableInfo, Totals
 from lookup.games.rota import Rota
+from lookup.games.sticks_heaps import SticksAny, SticksRun
 from lookup.games.tactics import Tactics
 from lookup.reader import TableFile
 from tests.conftest import ROOT, same_values
@@ -363,3 +364,62 @@ def test_a_file_of_the_wrong_width(tmp_path: Path) -> None:
     eight = PackedColumn(outcome.column._replace(bits=8), np.zeros(512, np.uint8))
     with pytest.raises(CorruptTableError, match="expected totals and"):
         lookup.open_table(forge(tmp_path / "t.h5", game, (eight, remoteness), 7))
+
+
+# --- periods and sums -----------------------------------------------------------------------------
+
+PERIOD = '{"checked":100,"period":4,"plies":2,"preperiod":0}'
+
+
+@pytest.mark.parametrize(
+    "period",
+    [
+        PERIOD.replace("100", "101"),  # beyond the table
+        PERIOD.replace(":4", ":0"),
+        PERIOD.replace(":4", ":-4"),
+        PERIOD.replace(":4", ":true"),
+        PERIOD.replace('"preperiod":0', '"preperiod":97'),
+        PERIOD.replace(",", ", "),
+        PERIOD.replace('"plies":2,', ""),
+        "[]",
+        "12",
+        "{",
+    ],
+)
+def test_a_period_that_cannot_be_is_refused(period: str, tmp_path: Path) -> None:
+    game = SticksAny(1, 3)
+    solution = heaps.solve(game, Engine.PYTHON)
+    info = TableInfo.describe(game, "a forger", solution.totals)
+    assert info.period == PERIOD
+    write_table(tmp_path / "t.h5", info._replace(period=period), solution.columns)
+    with pytest.raises(CorruptTableError, match="is damaged"):
+        lookup.open_table(tmp_path / "t.h5")
+
+
+def test_only_heaps_have_a_period(tmp_path: Path) -> None:
+    game = Tactics(2, 2)
+    solution = mask.solve(game, Engine.PYTHON)
+    info = TableInfo.describe(game, "a forger", solution.totals)
+    forged = info._replace(period='{"checked":15,"period":1,"plies":0,"preperiod":0}')
+    write_table(tmp_path / "t.h5", forged, solution.columns)
+    with pytest.raises(CorruptTableError, match="is damaged"):
+        lookup.open_table(tmp_path / "t.h5")
+
+
+def test_sums_without_grundy_values_are_refused(tmp_path: Path) -> None:
+    game = SticksRun(1, 2, 50)
+    solution = heaps.solve(game, Engine.PYTHON)
+    columns = [part for part in solution.columns if part.column.name != "grundy"]
+    info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=-1))
+    write_table(tmp_path / "t.h5", info, columns)
+    with pytest.raises(CorruptTableError, match="expected totals and"):
+        lookup.open_table(tmp_path / "t.h5")
+
+
+def test_a_grundy_value_beyond_the_largest_is_refused(tmp_path: Path) -> None:
+    game = SticksAny(1, 3)
+    solution = heaps.solve(game, Engine.PYTHON)
+    info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=2))
+    write_table(tmp_path / "t.h5", info, solution.columns)
+    with pytest.raises(CorruptTableError, match="grundy holds 3, beyond the largest it may, 2"):
+        lookup.open_table(tmp_path / "t.h5")
