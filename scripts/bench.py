@@ -11,240 +11,41 @@ import json
 import os
 import platform
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
-from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from random import Random
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from bench_games import Pursuit, c_word_solver, dict_pursuit, in_index_order, recursive_wins
+from bench_games import Pursuit
+from bench_measure import SCRIPTS, SEED, Row, Workshop, fresh, print_table, race, run, seconds
+from bench_solve import solve_section
 
 import lookup
-from builder.build import build_table
 from builder.compile import WORTH_COMPILING, Engine, has_numba
-from builder.solvers import mask, retrograde
-from builder.verify import verify_file
 from lookup import records
-from lookup.blocks import unpack
 from lookup.games.tactics import Tactics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from builder.solvers.solution import Solution
     from lookup.games.base import Game
     from lookup.table import Table
 
-SCRIPTS = Path(__file__).parent
 RESULTS = SCRIPTS / "bench-results.json"
 ENGINES = (Engine.NUMBA, Engine.PYTHON)
-SEED = 1
-Action: TypeAlias = "Callable[[], object]"
-
-
-# --- rows -----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Row:
-    """One comparison. `ratio` is of rates, or of times if the unit is a time."""
-
-    name: str
-    against: str
-    measured: float
-    baseline: float
-    unit: str
-    at_least: float | None = None
-    at_most: float | None = None
-    ratio: float = field(init=False)
-    reached: bool | None = field(init=False)
-
-    def __post_init__(self) -> None:
-        ratio = self.measured / self.baseline
-        reached = None
-        if self.at_least is not None:
-            reached = ratio >= self.at_least
-        elif self.at_most is not None:
-            reached = ratio <= self.at_most
-        object.__setattr__(self, "ratio", ratio)
-        object.__setattr__(self, "reached", reached)
-
-    @property
-    def wanted(self) -> str:
-        """The bound, if there is one."""
-        if self.at_least is not None:
-            return f">= {self.at_least:g}"
-        return "" if self.at_most is None else f"<= {self.at_most:g}"
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row as printed."""
-        verdict = {None: "", True: "yes", False: "NO"}[self.reached]
-        figures = (_figure(value, self.unit) for value in (self.measured, self.baseline))
-        return (self.name, self.against, *figures, _short(self.ratio), self.wanted, verdict)
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The row as stored; more digits would be noise."""
-        numbers = {key: float(f"{asdict(self)[key]:.4g}") for key in ("measured", "baseline", "ratio")}
-        return asdict(self) | numbers
-
-
-def _figure(value: float, unit: str) -> str:
-    """A number with its unit, in three digits."""
-    if not unit.endswith("/s"):
-        return f"{_short(value)} {unit}"
-    for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
-        if value >= scale:
-            return f"{_short(value / scale)} {letter}/s"
-    return f"{_short(value)}/s"
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
-
-
-def print_table(title: str, rows: list[Row]) -> None:
-    """Aligned columns, words to the left and numbers to the right."""
-    head = ("what", "against", "measured", "baseline", "ratio", "wanted", "reached")
-    lines = [head, *(row.cells for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    print(f"\n{title}")
-    for line in lines:
-        cells = (
-            cell.ljust(width) if at < 2 else cell.rjust(width)
-            for at, (cell, width) in enumerate(zip(line, widths, strict=True))
-        )
-        print("  " + "  ".join(cells).rstrip())
-
-
-# --- measuring ------------------------------------------------------------------------------------
-
-
-def seconds(action: Action) -> float:
-    """How long one call takes."""
-    started = time.perf_counter()
-    action()
-    return time.perf_counter() - started
-
-
-def race(*actions: Action, rounds: int) -> list[float]:
-    """The least time of each, taken in turns so that a busy moment of the machine meets all alike."""
-    for action in actions:
-        action()
-    times = [[seconds(action) for action in actions] for _ in range(rounds)]
-    return [min(column) for column in zip(*times, strict=True)]
-
-
-def run(*arguments: str, cache: Path | None = None) -> str:
-    """What Python prints in a process of its own."""
-    environment = os.environ | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
-    # An installed package has its bytecode; without it every start would parse the source again.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    command = [sys.executable, *arguments]
-    done = subprocess.run(
-        command, cwd=SCRIPTS, env=environment, check=True, text=True, stdout=subprocess.PIPE
-    )
-    return done.stdout
-
-
-def fresh(code: str, *arguments: str, cache: Path | None = None) -> float:
-    """The seconds that a piece of Python prints in a process of its own."""
-    return float(run("-c", code, *arguments, cache=cache))
-
-
-class Workshop:
-    """A temporary folder, and what several sections need in it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def new_folder(self) -> Path:
-        """An empty folder."""
-        return Path(tempfile.mkdtemp(dir=self.folder))
-
-    @cached_property
-    def table_5x5(self) -> Path:
-        """The table of tactics 5x5, built now."""
-        return build_table(Tactics(5, 5), self.new_folder()).path
-
-    @cached_property
-    def cache(self) -> Path:
-        """A numba cache for processes of our own, empty at first."""
-        return self.new_folder()
-
-
-# --- solve ----------------------------------------------------------------------------------------
-
-
-def solve_section(shop: Workshop) -> Iterator[Row]:
-    """Solvers against plain Python and against C."""
-    yield from _mask_rows(shop)
-    yield from _retrograde_rows()
-
-
-def _mask_rows(shop: Workshop) -> Iterator[Row]:
-    small, game = Tactics(4, 4), Tactics(5, 5)
-    bits = partial(mask.solve_outcome, game, Engine.NUMBA)
-    ceiling = c_word_solver(mask.Moves.split(game.cells, game.masks, game.misere), shop.folder)
-    if ceiling:
-        assert np.array_equal(ceiling().view(np.uint8), bits().columns[0].data)
-        ours, theirs = (game.size / took for took in race(bits, ceiling, rounds=7))
-        against = "same loop in C, one core"
-    else:
-        ours, theirs = game.size / race(bits, rounds=7)[0], 250e6
-        against = "assumed for C, no compiler here"
-    yield Row("tactics 5x5 bits, numba", against, ours, theirs, "positions/s", at_least=0.6)
-
-    contests = {
-        "bits, numpy": partial(mask.solve_outcome, game, Engine.PYTHON),
-        "remoteness, numba": partial(mask.solve_remoteness, game, Engine.NUMBA),
-        "remoteness, numpy": partial(mask.solve_remoteness, game, Engine.PYTHON),
-    }
-    recursion = partial(recursive_wins, small.masks, small.size)
-    first, *others = race(recursion, *contests.values(), rounds=2)
-    plain, against = small.size / first, "memoised Python recursion, 4x4"
-    yield Row("tactics 5x5 bits, numba", against, ours, plain, "positions/s")
-    rates = {name: game.size / took for name, took in zip(contests, others, strict=True)}
-    for name, rate in rates.items():
-        yield Row(f"tactics 5x5 {name}", against, rate, plain, "positions/s")
-    shop.table_5x5  # noqa: B018 - built here, so that what is timed is the verifying alone
-    checked = game.size / seconds(partial(verify_file, shop.table_5x5, Engine.NUMBA))
-    solved = rates["remoteness, numba"]
-    yield Row("tactics 5x5 verify, numba", "solving it, numba", checked, solved, "positions/s")
-
-
-def _retrograde_rows() -> Iterator[Row]:
-    small, large, listed = Pursuit(6), Pursuit(11), Pursuit(11, backwards=False)
-    expected = in_index_order(dict_pursuit(small.side))
-    for game in (small, Pursuit(small.side, backwards=False)):
-        assert np.array_equal(_values(retrograde.solve(game, Engine.NUMBA)), expected)
-    plain, python, given, found = race(
-        partial(dict_pursuit, small.side),
-        partial(retrograde.solve, small, Engine.PYTHON),
-        partial(retrograde.solve, large, Engine.NUMBA),
-        partial(retrograde.solve, listed, Engine.NUMBA),
-        rounds=4,
-    )
-    against, baseline = f"dicts and tuples, pursuit {small.side}", small.size / plain
-    for name, solved, took, wanted in (
-        ("numba, with predecessors", large, given, 100.0),
-        ("numba, without predecessors", listed, found, None),
-        ("python, with predecessors", small, python, None),
-    ):
-        rate = solved.size / took
-        yield Row(f"pursuit {solved.side} {name}", against, rate, baseline, "positions/s", wanted)
-
-
-def _values(solution: Solution) -> list[Any]:
-    """Outcomes and remotenesses of a solution."""
-    return [unpack(part.data, part.column.bits, part.column.items) for part in solution.columns]
+TEXTS = {
+    "sticks-any-1-3": ("|.", 20),
+    "sticks-run-1-2": ("|.", 20),
+    "sticks-special-50": ("|.", 20),
+    "clock-4-2": ("012", 4),
+    "winners-losers-20": ("WL", 20),
+}
+"""Tables that are probed by texts of some symbols, and how many of them."""
 
 
 # --- probe ----------------------------------------------------------------------------------------
@@ -255,18 +56,24 @@ def probe_section(shop: Workshop) -> Iterator[Row]:
     # Once a block of this size was freed, glibc keeps what is freed instead of returning it to the
     # system. Otherwise fresh pages would cost more than the probes, and by chance.
     np.ones(24 << 20, np.uint8)
-    small = lookup.tablebase.packaged_tables() / "tactics-4x4.h5"
-    for path in (small, shop.table_5x5):
+    packaged = lookup.tablebase.packaged_tables()
+    for path in (packaged / "tactics-4x4.h5", shop.table_5x5):
         with lookup.open_table(path) as table:
             board = table.name.removeprefix("tactics-")
             yield from _index_rows(board, table, wanted=True)
-            yield from _text_rows(board, table)
+            indices = np.random.default_rng(SEED).integers(0, table.game.size, 10_000).tolist()
+            yield from _text_rows(board, table, list(map(table.game.format, indices)))
         limit, records.DECODED_LIMIT = records.DECODED_LIMIT, 0
         try:
             with lookup.open_table(path) as table:
                 yield from _index_rows(f"{board} chunk cache", table, wanted=False)
         finally:
             records.DECODED_LIMIT = limit
+    for name, (symbols, length) in TEXTS.items():
+        random = Random(SEED)
+        texts = ["".join(random.choices(symbols, k=length)) for _ in range(10_000)]
+        with lookup.open_table(packaged / f"{name}.h5") as table:
+            yield from _text_rows(f"{name}, {length} symbols:", table, texts)
 
 
 def _index_rows(board: str, table: Table, *, wanted: bool) -> Iterator[Row]:
@@ -306,10 +113,7 @@ def _index_rows(board: str, table: Table, *, wanted: bool) -> Iterator[Row]:
     yield Row(name, "outcome[...], remoteness[...]", many, both, "probes/s", at_least=bound)
 
 
-def _text_rows(board: str, table: Table) -> Iterator[Row]:
-    indices = np.random.default_rng(SEED).integers(0, table.game.size, 10_000).tolist()
-    texts = list(map(table.game.format, indices))
-
+def _text_rows(board: str, table: Table, texts: list[str]) -> Iterator[Row]:
     def probe() -> None:
         for text in texts:
             table.probe(text)

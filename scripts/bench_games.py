@@ -1,7 +1,7 @@
-"""What `bench.py` measures with: a loopy game of any size, and solvers as one would first write them.
+"""What else `bench.py` needs: a loopy game of any size, a solve by its name, and a solver in C.
 
-The plain solvers share nothing with the product but the rules in words. `c_word_solver` is the word
-loop of `builder/solvers/mask.py` in C, as the ceiling of what a compiler makes of it.
+`c_word_solver` is the word loop of `builder/solvers/mask.py` in C, as the ceiling of what a compiler
+makes of it.
 """
 
 from __future__ import annotations
@@ -11,12 +11,10 @@ import json
 import shutil
 import subprocess
 import time
-from collections import deque
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -27,13 +25,13 @@ from lookup.games import GAMES
 from lookup.games.base import Game, IndexTest, Neighbours, SolverKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, MutableSequence, Sequence
+    from collections.abc import Callable, MutableSequence
 
     from numpy.typing import NDArray
 
     from builder.solvers.mask import Moves
 
-LOSS, DRAW, WIN = 1, 2, 3  # the codes of Outcome; compiled functions know only integers
+LOSS, WIN = 1, 3  # the codes of Outcome; compiled functions know only integers
 COPS, ROBBER = 0, 1
 
 
@@ -169,75 +167,6 @@ class Pursuit(Game):
     def move_name(self, index: int, after: int) -> str:
         """Both ends of the move."""
         return f"{index}-{after}"
-
-
-# --- solvers as one would write them first --------------------------------------------------------
-
-Cell: TypeAlias = tuple[int, int]
-Chase: TypeAlias = tuple[Cell, Cell, Cell, int]
-
-
-def recursive_wins(masks: Sequence[int], size: int) -> dict[int, bool]:
-    """Every position of a misere mask game by memoised recursion."""
-    wins: dict[int, bool] = {}
-
-    def solve(filled: int) -> bool:
-        if filled not in wins:
-            after = [filled | mask for mask in masks if not filled & mask]
-            wins[filled] = not after or any(not solve(position) for position in after)
-        return wins[filled]
-
-    for filled in range(size):
-        solve(filled)
-    return wins
-
-
-def dict_pursuit(side: int) -> dict[Chase, tuple[int, int]]:
-    """Outcome and remoteness of every position of `Pursuit`, with dicts, tuples and a deque."""
-    cells: list[Cell] = [(row, col) for row in range(side) for col in range(side)]
-    ways = ((-1, 0), (1, 0), (0, -1), (0, 1))
-    near = {(r, c): [((r + down) % side, (c + right) % side) for down, right in ways] for r, c in cells}
-
-    def moves(position: Chase) -> Iterator[Chase]:
-        robber, first, second, turn = position
-        if turn == ROBBER:
-            yield from ((to, first, second, COPS) for to in near[robber])
-        else:
-            yield from ((robber, to, second, ROBBER) for to in near[first])
-            yield from ((robber, first, to, ROBBER) for to in near[second])
-
-    values: dict[Chase, tuple[int, int]] = {}
-    before: dict[Chase, list[Chase]] = {}
-    unrefuted: dict[Chase, int] = {}
-    for position in product(cells, cells, cells, (COPS, ROBBER)):
-        robber, first, second, turn = position
-        caught = robber in (first, second)
-        if caught or robber == (0, 0):
-            values[position] = (WIN if caught == (turn == COPS) else LOSS, 0)
-            continue
-        after = list(moves(position))
-        unrefuted[position] = len(after)
-        for target in after:
-            before.setdefault(target, []).append(position)
-    queue = deque(values)
-    while queue:
-        settled = queue.popleft()
-        outcome, remoteness = values[settled]
-        for position in before.get(settled, ()):
-            if position in values:
-                continue
-            unrefuted[position] -= 1
-            if outcome == LOSS or not unrefuted[position]:
-                values[position] = (WIN if outcome == LOSS else LOSS, remoteness + 1)
-                queue.append(position)
-    for position in unrefuted:
-        values.setdefault(position, (DRAW, 0))
-    return values
-
-
-def in_index_order(values: dict[Chase, tuple[int, int]]) -> NDArray[np.int64]:
-    """The outcomes and remotenesses of `dict_pursuit` as two rows, by the index of `Pursuit`."""
-    return np.array([values[position] for position in sorted(values)]).T
 
 
 # --- a whole solve, for processes of their own ----------------------------------------------------
