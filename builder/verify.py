@@ -100,6 +100,8 @@ def _check_records(
     if not layout.has_remoteness and game.solver in LOOPY:
         problem = "stores no remoteness, without which the outcomes of a game with loops prove nothing"
         raise VerificationError(f"'{file.path}' {problem}")
+    if (missing := _lacks(game, layout)) is not None:
+        raise VerificationError(f"'{file.path}' stores no {missing}, which a table of {game.name} has")
     check = _check_for(game, layout, records, engine)
     whole = [(0, game.size)] if check.prepare else []
     total = sum(high - low for low, high in (*whole, *ranges))
@@ -111,6 +113,15 @@ def _check_records(
         if bad >= 0:
             raise VerificationError(_explain(file, records, check, bad))
         report(done + more, total)
+
+
+def _lacks(game: Game, layout: Layout) -> str | None:
+    """A column that tables of such a game have, and this one has not."""
+    single_heaps = isinstance(game, HeapGame) and game.parts == 1
+    valued = isinstance(game, StepGame) and game.stores_values
+    if not layout.has_grundy and (isinstance(game, HeapGame) or valued):
+        return "Grundy values"
+    return "remoteness" if not layout.has_remoteness and (single_heaps or valued) else None
 
 
 def _check_for(

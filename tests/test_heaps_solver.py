@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 KAYLES_PERIOD = Period(preperiod=71, period=12, checked=167, plies=0)
 
 
+@cache
 def naive(fewest: int, most: int, size: int) -> list[int]:
     """Grundy values of rows in which a move takes sticks side by side: every move is tried."""
     values = np.zeros(size, np.int64)
@@ -313,7 +315,7 @@ def test_any_one_wrong_grundy_value_is_found_where_it_is(
 ) -> None:
     game, solution = solved(name)
     values = column(solution, "grundy")
-    for at in range(0, game.size, 7 if game.size > 50 else 2):
+    for at in range(0, game.size, 13 if game.size > 50 else 3):
         value = (values[at] + 1) % (max(values) + 1)
         forged = with_item(solution, "grundy", at, value)
         changes = {"largest_grundy": max([*values[:at], value, *values[at + 1 :]])}
@@ -328,7 +330,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
 ) -> None:
     game, solution = solved(SINGLE)
     plies = column(solution, "remoteness")
-    for at in range(0, 95, 9):
+    for at in range(0, 95, 17):
         if plies[at] + more >= 0:
             forged = with_item(solution, "remoteness", at, plies[at] + more)
             with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
@@ -340,7 +342,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
 def test_any_one_wrong_outcome_is_found_where_it_is(name: str, engine: Engine, tmp_path: Path) -> None:
     game, solution = solved(name)
     losses, _, wins = solution.totals.counts
-    for at, was in list(enumerate(column(solution, "outcome")))[::9]:
+    for at, was in list(enumerate(column(solution, "outcome")))[::13]:
         forged = with_item(solution, "outcome", at, 1 - was)
         changes = {"losses": losses + 2 * was - 1, "wins": wins + 1 - 2 * was}
         with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
@@ -358,9 +360,6 @@ def test_the_message_says_what_the_rules_say(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.xfail(
-    raises=pytest.fail.Exception, reason="values too large for the layout run into the remoteness"
-)
 @pytest.mark.parametrize("engine", Engine)
 @pytest.mark.parametrize("with_values", [True, False])
 def test_a_table_that_calls_every_row_a_win_of_value_0_is_found(

@@ -145,7 +145,7 @@ def test_every_index_of_twenty_sticks_formats_and_parses_back() -> None:
 
 def test_the_order_of_segments_and_the_width_of_gaps_do_not_matter() -> None:
     game = SticksSpecial(20)
-    for index in range(0, game.size, 7):
+    for index in range(0, game.size, 17):
         segments = [segment for segment in game.format(index).split(".") if segment]
         other = "..." + "...".join(reversed(segments)) + "."
         assert game.parse(other) == index
@@ -275,7 +275,7 @@ def test_one_wrong_outcome_among_outcomes_alone_is_found(
     game = SticksSpecial(12)
     monkeypatch.setattr(sticks_special, "LONGEST_WITH_VALUES", 11)
     solution = steps.solve(game, Engine.PYTHON)
-    for at in range(0, game.size, 7):
+    for at in range(0, game.size, 17):
         forged, changes = with_other_outcome(solution, at)
         with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
             verify_file(write(tmp_path / "t.h5", game, forged, **changes), engine)
@@ -381,6 +381,17 @@ def at_random(seed: int, values: bool = True) -> Drawn:
     return Drawn(size, tuple(steps_), tuple(leaps_), values)
 
 
+LONGER_AFTER_TWO_STEPS = Drawn(7, stairs(7), ((5, 0),))
+"""From 6, one step leads to a win in 1 and the next to a win in 3."""
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_a_loser_takes_two_steps_if_they_last_longer(engine: Engine) -> None:
+    found = values(steps.solve(LONGER_AFTER_TWO_STEPS, engine))
+    assert [value.remoteness for value in found] == [0, 1, 1, 2, 3, 1, 4]
+    assert [value.outcome is WIN for value in found] == [False, True, True, False, True, True, False]
+
+
 @pytest.mark.parametrize("engine", Engine)
 def test_games_drawn_at_random_agree_with_the_definition(engine: Engine) -> None:
     for seed in range(200 if engine == Engine.PYTHON else 3):
@@ -392,9 +403,9 @@ def test_games_drawn_at_random_agree_with_the_definition(engine: Engine) -> None
 
 
 @pytest.mark.parametrize("engine", Engine)
-def test_the_check_finds_any_one_wrong_record_of_games_drawn_at_random(engine: Engine) -> None:
-    for seed in range(20 if engine == Engine.PYTHON else 2):
-        game = at_random(seed)
+def test_the_check_finds_any_one_wrong_record_of_drawn_games(engine: Engine) -> None:
+    some = [at_random(seed) for seed in range(20 if engine == Engine.PYTHON else 1)]
+    for game in (LONGER_AFTER_TWO_STEPS, *some):
         expected = game.twin()
         bits = max(value.grundy or 0 for value in expected).bit_length()
         layout = Layout(True, bits, True, True, np.dtype(np.uint32))
@@ -405,7 +416,7 @@ def test_the_check_finds_any_one_wrong_record_of_games_drawn_at_random(engine: E
             ],
             np.uint32,
         )
-        for at in range(-1, game.size):
+        for at in range(-1, game.size, 1 if engine == Engine.PYTHON else 4):
             forged = records.copy()
             if at >= 0:
                 forged[at] ^= (1, 3)[at % 2] << (2 + bits if at % 3 else 2 if bits else 1)
@@ -504,7 +515,7 @@ def test_any_one_wrong_grundy_value_is_found_where_it_is(engine: Engine, tmp_pat
     game = SticksSpecial(12)
     solution = steps.solve(game, Engine.PYTHON)
     stored = column(solution, "grundy")
-    for at in range(0, game.size, 4):
+    for at in range(0, game.size, 9):
         value = (stored[at] + 1) % (max(stored) + 1)
         forged = with_item(solution, "grundy", at, value)
         changes = {"largest_grundy": max([*stored[:at], value, *stored[at + 1 :]])}
@@ -520,7 +531,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
     game = SticksSpecial(12)
     solution = steps.solve(game, Engine.PYTHON)
     stored = column(solution, "remoteness")
-    for at in range(0, game.size, 7):
+    for at in range(0, game.size, 17):
         plies = stored[at] + more
         if plies >= 0:
             forged = with_item(solution, "remoteness", at, plies)
@@ -533,7 +544,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
 def test_any_one_wrong_outcome_is_found_where_it_is(engine: Engine, tmp_path: Path) -> None:
     game = SticksSpecial(12)
     solution = steps.solve(game, Engine.PYTHON)
-    for at in range(0, game.size, 7):
+    for at in range(0, game.size, 17):
         forged, changes = with_other_outcome(solution, at)
         with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
             verify_file(write(tmp_path / "t.h5", game, forged, **changes), engine)
@@ -560,10 +571,7 @@ def test_a_game_of_steps_has_no_period(tmp_path: Path) -> None:
         verify_file(path)
 
 
-TOO_LARGE = pytest.mark.xfail(raises=ValueError, reason="the interpreter's own error, not ours")
-
-
-@pytest.mark.parametrize("engine", [Engine.NUMBA, pytest.param(Engine.PYTHON, marks=TOO_LARGE)])
+@pytest.mark.parametrize("engine", Engine)
 @pytest.mark.parametrize(("name", "value"), [("remoteness", 256), ("grundy", 63), ("grundy", 64)])
 def test_numbers_larger_than_any_in_such_a_game_are_found(
     name: str, value: int, engine: Engine, tmp_path: Path
@@ -580,9 +588,6 @@ def test_numbers_larger_than_any_in_such_a_game_are_found(
         verify_file(write(tmp_path / "t.h5", game, forged, **changes), engine)
 
 
-@pytest.mark.xfail(
-    raises=pytest.fail.Exception, reason="values too large for the layout run into the remoteness"
-)
 @pytest.mark.parametrize("engine", Engine)
 def test_a_table_that_calls_every_row_a_win_of_value_0_is_found(engine: Engine, tmp_path: Path) -> None:
     game = SticksSpecial(12)

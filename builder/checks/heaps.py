@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.checks.check import Check
+from builder.checks.check import TOO_LARGE, Check
 from builder.compile import Engine, Kernel, buffer, rule, views
 from builder.periods import needed
 from lookup.errors import VerificationError
@@ -123,6 +123,8 @@ def _expected(
     grundy = 0
     while reached[grundy] == index + 1:
         grundy += 1
+    if grundy >> grundy_bits:
+        return TOO_LARGE
     outcome, plies = (WIN, quickest + 1) if grundy else (LOSS, slowest + 1)
     if not with_remoteness:
         plies = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.checks.check import Check
+from builder.checks.check import TOO_LARGE, Check
 from builder.compile import Engine, Kernel, buffer, rule, views
 from lookup.values import Outcome
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lookup.records import Layout
 
 LOSS, WIN = int(Outcome.LOSS), int(Outcome.WIN)  # compiled code knows no enums
-_BITS = 63  # of a set of Grundy values; larger ones are in no table
+_LARGEST, _LONGEST = 62, 254  # no such table has larger Grundy values, or longer games
 
 
 def check(
@@ -89,8 +89,8 @@ def _look_ahead(
         for at in range(steps(index, out)):
             record = records[out[at]] + 0  # to numba, a sum of unsigned and signed is signed, and wide
             value = _value(record, with_grundy, grundy_bits)
-            found |= 1 << value
-            plies = record >> 2 + grundy_bits
+            found |= 1 << min(value, _LARGEST)
+            plies = min(record >> 2 + grundy_bits, _LONGEST)
             if value == 0 and (quick == 0 or plies + 1 < quick):
                 quick = plies + 1
             slow = max(slow, plies)
@@ -156,16 +156,18 @@ def _expected(
     for at in range(leaps(index, out)):
         record = records[out[at]] + 0
         value = _value(record, with_grundy, grundy_bits)
-        found |= 1 << value
+        found |= 1 << min(value, _LARGEST)
         plies = record >> 2 + grundy_bits
         if value == 0 and (quick == 0 or plies + 1 < quick):
             quick = plies + 1
         slow = max(slow, plies)
     grundy = 0
-    while found >> grundy & 1 and grundy < _BITS:
+    while found >> grundy & 1 and grundy <= _LARGEST:
         grundy += 1
     if not with_grundy:
         return WIN if grundy else LOSS
+    if grundy >> grundy_bits:
+        return TOO_LARGE
     plies = 0
     if with_remoteness:
         plies = quick if grundy else slow + 1

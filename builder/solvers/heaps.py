@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 VALUES = 1 << 14
 """No Grundy value may reach this; in ten million heaps none was found that comes near."""
+_TRIED = 256  # small heaps that are tried for even values before they are searched for
 _FIRST_SPACE = 512  # heaps that are solved before a sparse space is looked for
 
 
@@ -207,6 +208,8 @@ def _split(
                 if rare[at] > left:
                     break
                 latest[grundy[rare[at]] ^ grundy[left - rare[at]]] = left
+            for small in range(min(_TRIED, left // 2 + 1)):
+                latest[grundy[small] ^ grundy[left - small]] = left
         value = 0
         while value < len(latest):
             if latest[value] < reached:

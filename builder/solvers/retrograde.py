@@ -1,10 +1,11 @@
 """Solve any finite game of two players, endless play being a draw, backwards from where it ends.
 
 A *node* is what gets a record: an index, or a symmetry class of indices. Ended nodes are settled
-first. Then, in rounds: a node with a move to a lost node is won; a node whose moves all lead to won
-nodes is lost, which a counter of moves not yet refuted tells. A node settled in round r has
-remoteness r, since a winner takes the first loss to appear and a loser keeps the last win. What is
-never settled is a draw. A single player needs one move to a won node, and nothing refutes it.
+first. Then settled nodes, in their order, settle others: a node with a move to a lost node is won; a
+node whose moves all lead to won nodes is lost, which a counter of moves not yet refuted tells. Its
+remoteness is one more than that of the node that settled it, since a winner takes the first loss to
+appear and a loser keeps the last win. What is never settled is a draw. A single player needs one move
+to a won node, and nothing refutes it.
 
 Predecessors come from the game if it has them. Otherwise all moves are listed once and turned round
 (four bytes a move). Between classes, neighbours are counted once each however many moves lead there:
@@ -28,7 +29,6 @@ from builder.solvers.solution import (
     silent,
     slices,
 )
-from lookup.blocks import dtype_of, smallest_bits
 from lookup.errors import GameError
 from lookup.format import Totals
 from lookup.values import Outcome
@@ -82,13 +82,10 @@ def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
     if game.size > LARGEST or game.max_moves > np.iinfo(np.uint16).max:
         raise GameError(f"{game.table_name} is too large: at most {LARGEST} indices, 65535 moves each")
     nodes = Nodes.of(game, engine)
-    outcome, rounds = _settle(game, nodes, engine, report)
+    outcome, remoteness = _settle(game, nodes, engine, report)
     weights = np.bincount(nodes.classes, minlength=nodes.count) if game.symmetries > 1 else None
     counts = np.bincount(outcome, weights, minlength=WIN + 1).astype(np.int64).tolist()
-    longest = len(rounds) - 1
-    remoteness = np.zeros(nodes.count, dtype_of(smallest_bits(longest)))
-    for depth, settled in enumerate(rounds):
-        remoteness[settled] = depth
+    longest = int(remoteness.max())
     columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
     if game.symmetries > 1:
         columns.append(packed_classes(nodes.classes.view(np.uint32), nodes.count))
@@ -100,40 +97,38 @@ def memory_needed(game: Game) -> int:
     """Bytes that `solve` takes at its peak, supposing the most moves and no two alike positions."""
     of_a_move = 0 if game.predecessors else 4
     of_a_class = 0 if game.symmetries == 1 else 24
-    return game.size * (20 + of_a_class + of_a_move * game.max_moves)
+    return game.size * (24 + of_a_class + of_a_move * game.max_moves)
 
 
 def _settle(
     game: Game, nodes: Nodes, engine: Engine, report: Report
-) -> tuple[NDArray[np.uint8], list[NDArray[np.uint32]]]:
-    """The outcome of every node, and the nodes settled in each round."""
+) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """The outcome and the remoteness of every node."""
     outcome = np.full(nodes.count, UNSETTLED, np.uint8)
     unrefuted = np.zeros(nodes.count, np.uint16)
     steps = _steps(nodes.count, 2 if game.predecessors else 3, report)
     places, sources = _prepare_nodes(game, nodes, engine, outcome, unrefuted, steps)
 
-    # Every node enters the queue once, so rounds are stretches of it.
+    # Every node enters the queue once, in the order of remoteness.
     queue = np.zeros(nodes.count, np.uint32)
     ended = np.flatnonzero((outcome == LOSS) | (outcome == WIN))
     queue[: len(ended)] = ended
     predecessors = rule(game.predecessors or game.successors, engine)
     out = buffer(max(game.max_predecessors, game.max_moves), engine)
     propagate = _propagate(engine)
-    rounds: list[NDArray[np.uint32]] = []
-    first, end = 0, len(ended)
-    while first < end or not rounds:
-        rounds.append(queue[first:end])
-        stop = end
-        for low, high in slices(first, stop, _SLICE):
-            end = propagate(
-                predecessors, nodes.classes, nodes.representatives, places, sources,
-                game.players == 1, queue, low, high, end, out, outcome, unrefuted,
-            )  # fmt: skip
-            steps(high - low)
-        first = stop
+    remoteness = np.zeros(nodes.count, np.uint32)
+    low, end = 0, len(ended)
+    while low < end:
+        end = propagate(
+            predecessors, nodes.classes, nodes.representatives, places, sources,
+            game.players == 1, queue, low, _SLICE, end, out, outcome, unrefuted, remoteness,
+        )  # fmt: skip
+        passed = min(_SLICE, end - low)
+        steps(passed)
+        low += passed
     steps(nodes.count - end)
     outcome[outcome == UNSETTLED] = DRAW
-    return outcome, rounds
+    return outcome, remoteness
 
 
 def _steps(nodes: int, passes: int, report: Report) -> Callable[[int], None]:
@@ -315,14 +310,21 @@ def _propagate(
     alone: bool,
     queue: NDArray[np.uint32],
     low: int,
-    high: int,
+    most: int,
     end: int,
     out: MutableSequence[int],
     outcome: NDArray[np.uint8],
     unrefuted: NDArray[np.uint16],
+    remoteness: NDArray[np.uint32],
 ) -> int:
-    """Tell the predecessors of the nodes in `queue[low:high]`; returns the new end of the queue."""
-    for at in range(low, high):
+    """Tell the predecessors of up to `most` nodes of the queue, from place `low` on.
+
+    Returns the new end of the queue. Nodes that are added on the way are among those told: rounds are
+    often short, and a call costs as much as a hundred nodes.
+    """
+    at = low - 1
+    while at + 1 < min(end, low + most):
+        at += 1
         node = int(queue[at])
         wins_for_mover = outcome[node] == (WIN if alone else LOSS)
         if alone and not wins_for_mover:
@@ -345,6 +347,7 @@ def _propagate(
                 if unrefuted[source]:
                     continue
                 outcome[source] = LOSS
+            remoteness[source] = remoteness[node] + 1
             queue[end] = source
             end += 1
     return end

@@ -90,7 +90,7 @@ def _run(game: StepGame, engine: Engine, settle: Any, arrays: Sequence[Any], rep
 
 
 @Kernel
-def _settle(
+def _settle(  # noqa: C901 - two loops over moves; helpers would cost more than they do
     steps: Neighbours,
     leaps: Neighbours,
     low: int,
@@ -116,14 +116,18 @@ def _settle(
             after = out[at]
             if not 0 <= after < index:
                 return index
-            value = int(grundy[after])
+            # Comparing is much faster than min and max where this is interpreted.
+            value, plies = grundy[after], remoteness[after]
             one |= 1 << value
-            two |= int(stepped[after])
-            if value == 0:
-                one_quickest = min(one_quickest, int(remoteness[after]))
-            one_longest = max(one_longest, int(remoteness[after]))
-            two_quickest = min(two_quickest, int(quickest[after]))
-            two_longest = max(two_longest, int(longest[after]))
+            two |= stepped[after]
+            if value == 0 and plies < one_quickest:
+                one_quickest = plies
+            if plies > one_longest:
+                one_longest = plies
+            if quickest[after] < two_quickest:
+                two_quickest = quickest[after]
+            if longest[after] > two_longest:
+                two_longest = longest[after]
         stepped[index] = one
         quickest[index] = one_quickest
         longest[index] = one_longest
@@ -136,21 +140,22 @@ def _settle(
             after = out[at]
             if not 0 <= after < index:
                 return index
-            value = int(grundy[after])
+            value, plies = grundy[after], remoteness[after]
             two |= 1 << value
-            if value == 0:
-                two_quickest = min(two_quickest, int(remoteness[after]))
-            two_longest = max(two_longest, int(remoteness[after]))
-        value = 0
-        while two >> value & 1:
-            value += 1
-            if value == VALUES:
+            if value == 0 and plies < two_quickest:
+                two_quickest = plies
+            if plies > two_longest:
+                two_longest = plies
+        least = 0
+        while two >> least & 1:
+            least += 1
+            if least == VALUES:
                 return index
-        plies = 1 + (two_quickest if value else two_longest)
-        if plies >= NEVER:
+        length = 1 + (two_quickest if least else two_longest)
+        if length >= NEVER:
             return index
-        grundy[index] = value
-        remoteness[index] = plies
+        grundy[index] = least
+        remoteness[index] = length
     return -1
 
 

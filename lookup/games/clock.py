@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 WIN = 3  # the code of Outcome.WIN; compiled functions know only integers
 ZERO, LEAVE = "0", "X"
 MOST_DIGITS, LARGEST_DIGIT = 10_000, 1_000_000
+_ROWS = 4096
 
 
 def reverse(number: int, digits: int, base: int) -> int:
@@ -173,13 +174,13 @@ class Clock(Game):
         base, top = self._bases
 
         def fill(remoteness: NDArray[np.uint32], run: Callable[..., object]) -> None:
-            turns = np.zeros(self.size, np.uint32)
-            run(walk, turns, self.n, base, np.zeros(self.n, np.int64))
-            after = turns.reshape(top, base)  # by the digits that stay, and the one that goes last
-            by_digit = remoteness.reshape(base, top)
-            for digit in range(base):
-                np.minimum(after[:, 0], after[:, digit], out=by_digit[digit])
+            run(walk, remoteness, self.n, base, np.zeros(self.n, np.int64))
             remoteness += 1
+            # By the digits that stay and the one that goes last; some at a time, which caches hold.
+            after, by_digit = remoteness.reshape(top, base).copy(), remoteness.reshape(base, top)
+            for low in range(0, top, _ROWS):
+                some = after[low : low + _ROWS]
+                np.minimum(some.T, some[:, 0], out=by_digit[:, low : low + _ROWS])
             remoteness[0] = 0
 
         return fill

@@ -82,9 +82,11 @@ def chosen(row: str, move: str) -> list[int]:
         if not _MOVE.fullmatch(word):
             raise InvalidMoveError(move, row, "numbers of sticks such as '3', '2,5' or '4-6'")
         first, last = (int(word.split("-")[at]) for at in (0, -1))
+        if first > last:
+            raise InvalidMoveError(move, row, "each stick once, from the left to the right")
         if last > len(row) or not all(one == STICK for one in row[first - 1 : last]):
             raise InvalidMoveError(move, row, f"sticks that are there, numbered 1 to {len(row)}")
         sticks += range(first, last + 1)
-    if not sticks or any(one >= other for one, other in pairwise(sticks)):
+    if any(one >= other for one, other in pairwise(sticks)):
         raise InvalidMoveError(move, row, "each stick once, from the left to the right")
     return sticks

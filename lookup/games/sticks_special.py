@@ -214,6 +214,7 @@ class SticksSpecial(StepGame):
     def play(self, text: str, move: str) -> Step:
         """The move that takes the named sticks."""
         sticks = chosen(text, move)
+        self._lengths(text, text)
         if len(sticks) > 3 or (len(sticks) == 3 and sticks[2] - sticks[0] != 2):
             raise InvalidMoveError(move, text, "one stick, two sticks, or three side by side")
         return self._step(text, sticks, {})
