@@ -114,8 +114,7 @@ class Table(Answers):
             if value.remoteness is None:
                 return value
             return value._replace(remoteness=value.remoteness + periods * self._period.plies)
-        self.game.require_position(index)
-        raise InvalidPositionError(index, "a position that the table stores")
+        raise self._outside(index)
 
     def probe(self, position: str) -> Value:
         """The value of a position given as text. O(1).
@@ -124,7 +123,11 @@ class Table(Answers):
             InvalidPositionError: the text is not a position of this game.
         """
         if self._is_sum:
-            return self._probe_sum(self.game.components(position))
+            components = self.game.components(position)
+            try:
+                return self._probe_sum(components)
+            except InvalidPositionError as error:
+                raise InvalidPositionError(position, error.expected) from None
         return self.probe_index(self.game.parse(position))
 
     def probe_many(self, indices: ArrayLike) -> Values:
@@ -154,12 +157,20 @@ class Table(Answers):
         """Indices inside the table that stand for others beyond it, and the periods between them."""
         period, beyond = self._period, flat >= self._size
         if period is None or bool((flat < 0).any()):
-            bad = int(flat[(flat < 0) | beyond][0])
-            raise InvalidPositionError(bad, f"an index from 0 to {self._size - 1}")
+            raise self._outside(int(flat[(flat < 0) | beyond][0]))
         inside, periods = flat.copy(), np.zeros(len(flat), np.uint64)
         periods[beyond], rest = np.divmod(flat[beyond] - period.preperiod, period.period)
         inside[beyond] = period.preperiod + rest
         return inside, periods
+
+    def _outside(self, index: int) -> InvalidPositionError:
+        """Why an index has no value here."""
+        if index >= self._size and self.game.solver == "heaps":
+            longest = f"heaps of at most {self._size - 1}"
+            return InvalidPositionError(index, f"{longest}: {self.name} ends there, without a period")
+        if not 0 <= index < self._size:
+            return InvalidPositionError(index, f"an index from 0 to {self._size - 1}")
+        return InvalidPositionError(index, "the index of a position; this one is a hole")
 
     def _probe_after(self, step: Step) -> Value:
         return self._probe_sum(step.after)

@@ -74,10 +74,3 @@ def test_optional_parts() -> None:
     assert game.transform(3, 0) == 3
     assert all(game.is_position(index) for index in range(game.size))
     assert game.max_predecessors == game.max_moves == 4
-
-
-@pytest.mark.parametrize("index", [-1, 16])
-def test_an_index_must_be_in_range(index: int) -> None:
-    with pytest.raises(InvalidPositionError, match="an index from 0 to 15"):
-        Strip(4).require_position(index)
-    assert Strip(4).require_position(3) == 3

@@ -23,7 +23,6 @@ from lookup import (
 )
 from lookup.games.sticks_heaps import DEFAULT_HEAPS, SticksAny, SticksRun
 from lookup.games.sticks_special import SticksSpecial
-from tests.conftest import same_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -355,10 +354,10 @@ def test_rows_of_any_length_repeat_the_published_period(
     assert many.grundy is not None
     assert many.grundy.tolist() == [table.probe_index(heap).grundy for heap in some]
     assert many.outcome.tolist() == [table.probe_index(heap).outcome for heap in some]
-    table_of_far = np.array(some[:6]).reshape(2, 3)
-    shaped = table.probe_many(table_of_far)
+    shaped = table.probe_many(np.array(some[:6]).reshape(2, 3))
+    assert shaped.grundy is not None
+    assert shaped.grundy.tolist() == [many.grundy.tolist()[:3], many.grundy.tolist()[3:6]]
     assert shaped.outcome.shape == (2, 3)
-    assert same_values(table.probe_many(table_of_far.ravel()), table.probe_many(some[:6]))
 
 
 def test_long_rows_of_several_segments_are_the_sum_of_them(opened: Callable[[str], Table]) -> None:
@@ -419,7 +418,7 @@ def test_without_a_period_longer_rows_are_refused(opened: Callable[[str], Table]
         lambda: table.probe_many([[0, 600], [601, 3]]),
     ]
     for ask in asked:
-        assert "601" in refusal(ask)
+        assert "expected heaps of at most 600" in refusal(ask)
     assert "1000000000000" in refusal(lambda: table.probe_index(10**12))
     assert "1000000000000" in refusal(lambda: table.probe_many([5, 10**12]))
     assert table.get("|" * 601) is None

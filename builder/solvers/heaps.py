@@ -110,6 +110,7 @@ def _splitting(
         if period := find_period(grundy[:high], None, most, engine):
             known = grundy[period.preperiod : period.preperiod + period.period]
             grundy[period.preperiod :] = np.resize(known, game.size - period.preperiod)
+            report(game.size, game.size)
             return grundy, period
         low, high = high, min(2 * high, game.size)
     return grundy, None

@@ -48,7 +48,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableSequence
 from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
 
-from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
+from lookup.errors import InvalidMoveError, InvalidParameterError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -315,15 +315,3 @@ class Game(ABC):
         """The indices after each legal move, as a list; of a game without `parts`."""
         out = [0] * self.max_moves
         return out[: self.successors(index, out)]
-
-    def require_position(self, index: int) -> int:
-        """The same index.
-
-        Raises:
-            InvalidPositionError: it is outside the index or a hole in it.
-        """
-        if not 0 <= index < self.size:
-            raise InvalidPositionError(index, f"an index from 0 to {self.size - 1}")
-        if not self.is_position(index):
-            raise InvalidPositionError(index, "the index of a position; this one is a hole")
-        return index
