@@ -787,3 +787,16 @@ def test_a_run_table_has_indices_of_single_segments_only(opened: Callable[[str],
     assert game.parse("...") == 0
     assert game.components(".||.|||.|") == (2, 3, 1)
     assert refusal(lambda: game.parse("||.|")).startswith("'||.|'")
+
+
+@pytest.mark.parametrize(
+    ("name", "row"),
+    [
+        ("sticks-any-1-1000000", "|" * 50_000),
+        ("sticks-run-1-2", "|" * 50_000),
+        ("sticks-special-16", "|" * 16 + "." * 1_000_000),
+    ],
+)
+def test_rows_whose_moves_would_fill_the_memory_are_refused(name: str, row: str) -> None:
+    with pytest.raises(InvalidPositionError, match="expected a row whose moves can be listed"):
+        find_game(name).moves(row)

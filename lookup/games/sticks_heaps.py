@@ -14,7 +14,17 @@ from lookup.answers import ClosedForm
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
 from lookup.games.base import Step
 from lookup.games.heap_game import HeapGame
-from lookup.games.sticks_row import NOTATION, STICK, checked, chosen, named, segments, without, written
+from lookup.games.sticks_row import (
+    NOTATION,
+    STICK,
+    checked,
+    chosen,
+    named,
+    require_listable,
+    segments,
+    without,
+    written,
+)
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
@@ -111,6 +121,7 @@ class SticksAny(_Sticks):
         """
         there = [at for at, stick in enumerate(checked(text), 1) if stick == STICK]
         numbers = range(self.min, min(self.max, len(there)) + 1)
+        require_listable(text, len(numbers))
         return [self._step(text, there[:number]) for number in numbers]
 
     def play(self, text: str, move: str) -> Step:
@@ -197,6 +208,7 @@ class SticksRun(_Sticks):
 
     def moves(self, text: str) -> list[Step]:
         """Every run of sticks that may be taken, by its first stick."""
+        require_listable(checked(text), text.count(STICK) * (min(self.max, len(text)) - self.min + 1))
         return [self._step(text, sticks) for sticks in self._runs(text)]
 
     def play(self, text: str, move: str) -> Step:
@@ -208,7 +220,7 @@ class SticksRun(_Sticks):
 
     def _runs(self, row: str) -> Iterator[range]:
         end = 0
-        for at, stick in enumerate(checked(row)):
+        for at, stick in enumerate(row):
             if stick != STICK:
                 continue
             if at >= end:

@@ -20,6 +20,9 @@ NOTATION = (
     "One character a stick, '|' present, '.' taken: '|||.||'. A move is the numbers of the sticks it "
     "takes, counted from 1 at the left with the taken ones: '3', '2,5' or '4-6'."
 )
+MOST_LISTED = 50_000_000
+"""Characters of all rows after the moves of one; 3,500 sticks, if a move takes one or two."""
+
 _MOVE = re.compile(r"[1-9][0-9]{0,9}(-[1-9][0-9]{0,9})?")
 
 
@@ -54,6 +57,17 @@ def without(row: str, sticks: Sequence[int]) -> str:
     for stick in sticks:
         left[stick - 1] = TAKEN
     return "".join(left)
+
+
+def require_listable(row: str, moves: int) -> None:
+    """Refuse to list so many moves of a row, each of which shows another row as long.
+
+    Raises:
+        InvalidPositionError: they would fill the memory.
+    """
+    if moves * len(row) > MOST_LISTED:
+        shown = f"this one has {moves} of {len(row)} characters each"
+        raise InvalidPositionError(row, f"a row whose moves can be listed; {shown}")
 
 
 def named(sticks: Sequence[int]) -> str:

@@ -21,7 +21,17 @@ from typing import TYPE_CHECKING, ClassVar
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
 from lookup.games.base import Neighbours, Step
 from lookup.games.step_game import StepGame
-from lookup.games.sticks_row import NOTATION, STICK, checked, chosen, named, segments, without, written
+from lookup.games.sticks_row import (
+    NOTATION,
+    STICK,
+    checked,
+    chosen,
+    named,
+    require_listable,
+    segments,
+    without,
+    written,
+)
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
@@ -205,6 +215,7 @@ class SticksSpecial(StepGame):
         """Every move: sticks one by one, all pairs, and three side by side."""
         there = [at for at, stick in enumerate(checked(text), 1) if stick == STICK]
         self._lengths(text, text)
+        require_listable(text, len(there) * (len(there) + 3) // 2)
         taken: list[tuple[int, ...]] = [(stick,) for stick in there]
         taken += combinations(there, 2)
         taken += [(at, at + 1, at + 2) for at in there if text[at - 1 : at + 2] == STICK * 3]
