@@ -30,7 +30,10 @@ def needed(preperiod: int, period: int, most: int) -> int:
 
 
 def find_period(
-    grundy: NDArray[np.uint16], remoteness: NDArray[np.uint32] | None, most: int, engine: Engine
+    grundy: NDArray[np.unsignedinteger],
+    remoteness: NDArray[np.uint32] | None,
+    most: int,
+    engine: Engine,
 ) -> Period | None:
     """The smallest period that the values prove, with its smallest preperiod; None if there is none."""
     size = len(grundy)

@@ -325,7 +325,7 @@ def test_bad_clocks_are_explained(name: str, text: str, expected: str) -> None:
         lookup.find_game(name).parse(text)
 
 
-@pytest.mark.parametrize("parameters", [(0, 2), (2, 0), (-1, 3), (10_001, 1), (1, 1_000_001)])
+@pytest.mark.parametrize("parameters", [(0, 2), (2, 0), (-1, 3), (1001, 1), (1, 1_000_001)])
 def test_bad_parameters_are_explained(parameters: tuple[int, int]) -> None:
     with pytest.raises(InvalidParameterError, match="cannot be"):
         Clock(*parameters)

@@ -51,6 +51,8 @@ def solve(game: HeapGame, engine: Engine, report: Report = silent) -> Solution:
     Raises:
         GameError: a Grundy value is too large for this solver.
     """
+    grundy: NDArray[np.unsignedinteger]
+    remoteness: NDArray[np.uint32] | None
     if game.parts == 1:
         grundy, remoteness = _single(game, engine)
         period = find_period(grundy, remoteness, game.takes[1], engine)
@@ -70,17 +72,18 @@ def solve(game: HeapGame, engine: Engine, report: Report = silent) -> Solution:
 
 def memory_needed(game: HeapGame) -> int:
     """Bytes that `solve` takes at its peak."""
-    return 64 * game.size + 8 * VALUES
+    listed = 8 * game.parts * game.max_moves  # of the largest heap, when it is checked
+    return 64 * game.size + 8 * VALUES + 4 * listed
 
 
-def _single(game: HeapGame, engine: Engine) -> tuple[NDArray[np.uint16], NDArray[np.uint32]]:
+def _single(game: HeapGame, engine: Engine) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The values and the remoteness of heaps that do not split."""
     fewest, most = game.takes
-    grundy, remoteness = np.zeros(game.size, np.uint16), np.zeros(game.size, np.uint32)
+    grundy, remoteness = np.zeros(game.size, np.uint32), np.zeros(game.size, np.uint32)
     queues = np.zeros((2, game.size), np.int64)
-    latest = np.full(VALUES, -1, np.int64)
+    latest = np.full(game.size + 1, -1, np.int64)
     values, plies, seen, quick, slow = views(engine, grundy, remoteness, latest, queues[0], queues[1])
-    if not _take(engine)(values, plies, fewest, most, seen, quick, slow):
-        raise _too_large(game)
+    _take(engine)(values, plies, fewest, most, seen, quick, slow)
     return grundy, remoteness
 
 
@@ -136,15 +139,15 @@ def _odd_values(grundy: NDArray[np.uint16]) -> NDArray[np.bool_]:
 
 @Kernel
 def _take(
-    grundy: NDArray[np.uint16],
+    grundy: NDArray[np.uint32],
     remoteness: NDArray[np.uint32],
     fewest: int,
     most: int,
     latest: NDArray[np.int64],
     quick: NDArray[np.int64],
     slow: NDArray[np.int64],
-) -> bool:
-    """Values of heaps that do not split; False if one is too large.
+) -> None:
+    """Values of heaps that do not split.
 
     `quick` and `slow` hold the heaps in reach that may still decide: losses by rising remoteness, and
     all heaps by falling remoteness, both in the order of their size.
@@ -167,14 +170,11 @@ def _take(
         while slow[slow_from] < n - most:
             slow_from += 1
         value = 0
-        while value < len(latest) and latest[value] >= max(0, n - most):
+        while latest[value] >= max(0, n - most):
             value += 1
-        if value == len(latest):
-            return False
         grundy[n] = value
         decides = quick[quick_from] if value else slow[slow_from]
         remoteness[n] = remoteness[decides] + 1
-    return True
 
 
 @Kernel

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 WIN = 3  # the code of Outcome.WIN; compiled functions know only integers
 ZERO, LEAVE = "0", "X"
-MOST_DIGITS, LARGEST_DIGIT = 10_000, 1_000_000
+MOST_DIGITS, LARGEST_DIGIT = 1000, 1_000_000
 _ROWS = 4096
 
 
@@ -65,6 +65,8 @@ def is_largest(window: int, base: int, top: int) -> bool:
 
 def resolve(window: int, base: int, top: int) -> int:
     """What the machine makes of a window, if it is its turn."""
+    if top == 1:
+        return base - 1 if window else 0  # a single digit is raised until it is the largest
     while window and window % base != base - 1:
         if is_largest(window + 1, base, top):
             window += 1

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 DEFAULT_START = 20
 DEFAULT_HEAPS = 2000
-MOST_TAKEN, MOST_HEAPS = 1_000_000, 100_000_000
+MOST_TAKEN, MOST_HEAPS = 10_000, 100_000_000
 _RUN_NAME = re.compile(r"sticks-run-(\d{1,9})-(\d{1,9})(?:-to(\d{1,9}))?")
 
 
