@@ -80,7 +80,7 @@ def probe(
             print_json(fields)
             return
         moves = opened.moves(text) if move is None else [opened.move(text, move)]
-        _print_head(opened, text, opened.probe(text))
+        _print_head(opened, text, opened.probe(text), is_over=not moves)
         _print_moves(moves)
 
 
@@ -108,7 +108,8 @@ def line(
         elif moves_only:
             typer.echo(("" if width == 1 else " ").join(names))
         else:
-            _print_head(opened, text, opened.probe(text))
+            is_over = not fields["line"] and fields["complete"]
+            _print_head(opened, text, opened.probe(text), is_over)
             for number, move in enumerate(fields["line"], 1):
                 typer.echo(f"{number:>4}. {move['move']:<{width}}  {move['position']}".rstrip())
             if fields["repeats"]:
@@ -122,12 +123,12 @@ def _position(table: Answers, words: list[str] | None) -> str:
     return " ".join(words) if words else table.game.format(table.game.start)
 
 
-def _print_head(table: Answers, position: str, value: Value) -> None:
+def _print_head(table: Answers, position: str, value: Value, is_over: bool) -> None:
     typer.echo(f"{table.name}  {position}")
-    if table.game.moves(position):
-        typer.echo(f"to move: {value}")
-    else:
+    if is_over:
         typer.echo(f"the game is over: a {value.outcome} for the player to move")
+    else:
+        typer.echo(f"to move: {value}")
 
 
 def _print_moves(moves: list[Move]) -> None:

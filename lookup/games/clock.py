@@ -225,6 +225,8 @@ class Clock(Game):
             raise InvalidPositionError(text, f"{self._expected()}, not {len(words)}")
         index = 0
         for word in words:
+            if len(word) > len(str(LARGEST_DIGIT)):
+                raise InvalidPositionError(text, self._expected())
             if not (word.isascii() and word.isdecimal() and str(int(word)) == word):
                 raise InvalidPositionError(text, self._expected())
             if (digit := int(word)) > self.k:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar, Self
 
 from lookup.answers import ClosedForm
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
@@ -26,9 +26,6 @@ from lookup.games.sticks_row import (
     written,
 )
 from lookup.values import Outcome, Value
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 DEFAULT_START = 20
 DEFAULT_HEAPS = 2000
@@ -209,7 +206,19 @@ class SticksRun(_Sticks):
     def moves(self, text: str) -> list[Step]:
         """Every run of sticks that may be taken, by its first stick."""
         require_listable(checked(text), text.count(STICK) * (min(self.max, len(text)) - self.min + 1))
-        return [self._step(text, sticks) for sticks in self._runs(text)]
+        lengths = self.components(text)
+        steps: list[Step] = []
+        end = 0
+        for number, length in enumerate(lengths):
+            begin = text.index(STICK, end)
+            end = begin + length
+            for left in range(length):
+                for taken in range(self.min, min(self.max, length - left) + 1):
+                    kept = [part for part in (left, length - left - taken) if part]
+                    after = (*lengths[:number], *kept, *lengths[number + 1 :])
+                    sticks = range(begin + left + 1, begin + left + taken + 1)
+                    steps.append(Step(named(sticks), without(text, sticks), after))
+        return steps
 
     def play(self, text: str, move: str) -> Step:
         """The move that takes the named sticks."""
@@ -217,17 +226,6 @@ class SticksRun(_Sticks):
         if not self.min <= len(sticks) <= self.max or len(sticks) != sticks[-1] - sticks[0] + 1:
             raise InvalidMoveError(move, text, f"{self._how_many()} sticks side by side")
         return self._step(text, sticks)
-
-    def _runs(self, row: str) -> Iterator[range]:
-        end = 0
-        for at, stick in enumerate(row):
-            if stick != STICK:
-                continue
-            if at >= end:
-                gap = row.find(".", at)
-                end = len(row) if gap < 0 else gap
-            for length in range(self.min, min(self.max, end - at) + 1):
-                yield range(at + 1, at + length + 1)
 
     @property
     def table_name(self) -> str:

@@ -20,8 +20,8 @@ NOTATION = (
     "One character a stick, '|' present, '.' taken: '|||.||'. A move is the numbers of the sticks it "
     "takes, counted from 1 at the left with the taken ones: '3', '2,5' or '4-6'."
 )
-MOST_LISTED = 50_000_000
-"""Characters of all rows after the moves of one; 3,500 sticks, if a move takes one or two."""
+MOST_LISTED = 10_000_000
+"""Characters of all rows after the moves of one; 2,200 sticks, if a move takes one or two."""
 
 _MOVE = re.compile(r"[1-9][0-9]{0,9}(-[1-9][0-9]{0,9})?")
 
