@@ -202,6 +202,8 @@ def _neighbours(
     game: Game, step: Neighbours, index: int, most: int, parts: int = 1
 ) -> list[tuple[int, ...]]:
     """What a step writes, after checking that it keeps to its bounds."""
+    if isinstance(game, HeapGame):
+        most = min(most, index * (index // 2 + 1) + 1)  # large heaps have room for millions
     out = [-1] * (most * parts + 1024)  # room to catch one that writes too much
     count = step(index, out)
     found = [tuple(out[at : at + parts]) for at in range(0, count * parts, parts)]

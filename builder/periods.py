@@ -16,17 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from builder.compile import Engine, Kernel, views
-from lookup.format import Period
+from lookup.format import Period, heaps_needed
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
 
     from numpy.typing import NDArray
-
-
-def needed(preperiod: int, period: int, most: int) -> int:
-    """How many heaps must be known to prove a period."""
-    return 2 * preperiod + 2 * period + most
 
 
 def find_period(
@@ -42,7 +37,7 @@ def find_period(
     _match_lengths(engine)(*views(engine, np.ascontiguousarray(grundy[::-1]), matches))
     periods = np.arange(size)
     preperiods = size - periods - matches
-    proven = (periods > 0) & (2 * preperiods + 2 * periods + most <= size)
+    proven = (periods > 0) & (heaps_needed(preperiods, periods, most) <= size)
     for period in map(int, np.flatnonzero(proven)):
         preperiod, plies = int(preperiods[period]), 0
         if remoteness is not None:

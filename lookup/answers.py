@@ -125,7 +125,7 @@ class Answers(ABC):
 
 
 class ClosedForm(Answers):
-    """Answers from a formula, in O(length of the text), for positions of any size."""
+    """Answers from a formula, for positions of any size."""
 
     def __init__(self, game: Game) -> None:
         self._game = game

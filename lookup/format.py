@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
 
 from lookup.blocks import PACKED_BITS, dtype_of, packed_length, smallest_bits
 
@@ -188,6 +188,11 @@ class Period(NamedTuple):
         """The index inside the table that stands for one beyond it, and the periods between them."""
         periods, rest = divmod(index - self.preperiod, self.period)
         return self.preperiod + rest, periods
+
+
+def heaps_needed(preperiod: Any, period: Any, most: int) -> Any:
+    """How many heaps must be known to prove a period; `most` is the most that a move takes."""
+    return 2 * preperiod + 2 * period + most
 
 
 class TableInfo(NamedTuple):

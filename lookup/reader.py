@@ -29,14 +29,18 @@ from lookup.format import (
     DIGESTS,
     FORMAT,
     GRUNDY,
+    REMOTENESS,
     VERSION,
     ZSTD_FILTER,
     Column,
+    Period,
     TableInfo,
+    heaps_needed,
     is_sound,
     table_digest,
 )
 from lookup.games import game_class
+from lookup.games.heap_game import HeapGame
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -164,14 +168,27 @@ class TableFile:
         names = sorted(set(file) - {DIGESTS})
         described = {name: Column.from_attributes(name, _attributes(file[name])) for name in names}
         sound = is_sound(self.info, described) and set(file[DIGESTS]) == set(names)
-        # Without Grundy values a sum of positions has no value.
-        if not sound or (self.game.parts > 1 and GRUNDY not in described):
+        # What a game does not have nobody has checked; and without Grundy values a sum has no value.
+        sound = sound and (GRUNDY not in described or self.game.stores_grundy)
+        sound = sound and (REMOTENESS not in described or self.game.stores_remoteness)
+        if not sound or (self.game.parts > 1 and GRUNDY not in described) or not self._is_proven():
             problem = f"is damaged: expected totals and {', '.join(COLUMNS)} that fit its size"
             raise CorruptTableError(self.path, problem)
         return {
             name: self._stored_column(file[name], file[DIGESTS][name], column)
             for name, column in described.items()
         }
+
+    def _is_proven(self) -> bool:
+        """Whether the period, if there is one, was computed far enough to go on for ever."""
+        if not self.info.period:
+            return True
+        period = Period.from_text(self.info.period)
+        return (
+            isinstance(self.game, HeapGame)
+            and heaps_needed(period.preperiod, period.period, self.game.takes[1]) <= period.checked + 1
+            and period.plies <= max(0, self.info.longest_remoteness)
+        )
 
     def _stored_column(self, dataset: Any, digests: Any, column: Column) -> StoredColumn:
         dtype = dtype_of(column.bits)

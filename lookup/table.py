@@ -157,7 +157,8 @@ class Table(Answers):
         """Indices inside the table that stand for others beyond it, and the periods between them."""
         period, beyond = self._period, flat >= self._size
         if period is None or bool((flat < 0).any()):
-            raise self._outside(int(flat[(flat < 0) | beyond][0]))
+            bad = flat < 0 if period else (flat < 0) | beyond
+            raise self._outside(int(flat[bad][0]))
         inside, periods = flat.copy(), np.zeros(len(flat), np.uint64)
         periods[beyond], rest = np.divmod(flat[beyond] - period.preperiod, period.period)
         inside[beyond] = period.preperiod + rest

@@ -146,3 +146,11 @@ def test_too_long_a_game_is_refused() -> None:
     moves = tuple((node, node - 1) for node in range(1, 300))
     with pytest.raises(GameError, match="at most 255 plies"):
         ordered.solve(Stairs(300, moves, ((0, LOSS),)), Engine.PYTHON)
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_a_loss_in_255_is_not_overlooked(engine: Engine) -> None:
+    """It would make a win in 256, which has no room; calling it a loss would be wrong."""
+    moves = (*((node, node - 1) for node in range(1, 257)), (256, 2))
+    with pytest.raises(GameError, match="index 256 of graph cannot be solved in order"):
+        ordered.solve(Stairs(257, moves, ((0, WIN),)), engine)

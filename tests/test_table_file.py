@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 import lookup
-from builder.build import build_table
+from builder.build import SOLVERS, build_table
 from builder.compile import Engine
 from builder.solvers import heaps, mask, retrograde
-from builder.solvers.solution import PackedColumn
+from builder.solvers.solution import PackedColumn, packed_grundy, packed_remoteness
 from builder.writer import write_table
 from lookup import records
 from lookup.errors import (
@@ -375,6 +375,8 @@ PERIOD = '{"checked":100,"period":4,"plies":2,"preperiod":0}'
     "period",
     [
         PERIOD.replace("100", "101"),  # beyond the table
+        PERIOD.replace("100", "9"),  # too few to prove it
+        PERIOD.replace('"plies":2', '"plies":1000'),
         PERIOD.replace(":4", ":0"),
         PERIOD.replace(":4", ":-4"),
         PERIOD.replace(":4", ":true"),
@@ -422,4 +424,26 @@ def test_a_grundy_value_beyond_the_largest_is_refused(tmp_path: Path) -> None:
     info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=2))
     write_table(tmp_path / "t.h5", info, solution.columns)
     with pytest.raises(CorruptTableError, match="grundy holds 3, beyond the largest it may, 2"):
+        lookup.open_table(tmp_path / "t.h5")
+
+
+@pytest.mark.parametrize("name", ["tactics-2x2", "winners-losers-4", "clock-3-2"])
+def test_grundy_values_that_a_game_does_not_have_are_refused(name: str, tmp_path: Path) -> None:
+    """Nothing would check them."""
+    game = lookup.find_game(name)
+    solution = SOLVERS[game.solver].solve(game, Engine.PYTHON)
+    columns = [*solution.columns, packed_grundy(np.zeros(game.size, np.uint8), 0)]
+    info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=0))
+    write_table(tmp_path / "t.h5", info, columns)
+    with pytest.raises(CorruptTableError, match="expected totals and"):
+        lookup.open_table(tmp_path / "t.h5")
+
+
+def test_remoteness_of_sums_is_refused(tmp_path: Path) -> None:
+    game = SticksRun(1, 2, 50)
+    solution = heaps.solve(game, Engine.PYTHON)
+    columns = [*solution.columns, packed_remoteness(np.zeros(game.size, np.uint8), 0)]
+    info = TableInfo.describe(game, "a forger", solution.totals._replace(longest=0))
+    write_table(tmp_path / "t.h5", info, columns)
+    with pytest.raises(CorruptTableError, match="expected totals and"):
         lookup.open_table(tmp_path / "t.h5")

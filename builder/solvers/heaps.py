@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from lookup.format import Period
     from lookup.games.heap_game import HeapGame
 
-VALUES = 1 << 14
-"""No Grundy value may reach this; in ten million heaps none was found that comes near."""
+VALUES = 1 << 16
+"""No Grundy value may reach this; those of long moves grow fastest."""
 _TRIED = 256  # small heaps that are tried for even values before they are searched for
 _FIRST_SPACE = 512  # heaps that are solved before a sparse space is looked for
 
@@ -126,10 +126,15 @@ def _too_large(game: HeapGame) -> GameError:
 def _odd_values(grundy: NDArray[np.uint16]) -> NDArray[np.bool_]:
     """For each value whether it is outside the sparse space: the choice of bits with fewest inside."""
     counts = np.bincount(grundy)
-    values = np.arange(1 << (len(counts) - 1).bit_length())
-    masks = values[:, None]
-    is_odd = np.bitwise_count(masks & np.arange(len(counts))) % 2 == 1
-    best = int(np.argmax(is_odd @ counts))
+    # The Walsh-Hadamard transform: at each choice of bits, the even values less the odd ones.
+    excess = np.zeros(1 << (len(counts) - 1).bit_length(), np.int64)
+    excess[: len(counts)] = counts
+    half = 1
+    while half < len(excess):
+        pairs = excess.reshape(-1, 2, half)
+        excess = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).ravel()
+        half *= 2
+    best = int(np.argmin(excess))
     odd: NDArray[np.bool_] = np.bitwise_count(best & np.arange(VALUES)) % 2 == 1
     return odd
 

@@ -60,7 +60,7 @@ def memory_needed(game: Game) -> int:
 
 
 @Kernel
-def _settle(
+def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than it does
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
@@ -75,11 +75,13 @@ def _settle(
         if is_position(index) == 0:
             continue
         end = terminal(index)
+        if end >> 2 > LONGEST:
+            return index
         if end:
             outcome[index] = end & 3
             remoteness[index] = end >> 2
             continue
-        quickest, slowest, drawn = LONGEST, -1, False
+        quickest, slowest, drawn = LONGEST + 1, -1, False
         for at in range(successors(index, out)):
             after = out[at]
             if not 0 <= after < index:
@@ -93,6 +95,8 @@ def _settle(
         if quickest < LONGEST:
             outcome[index] = WIN
             remoteness[index] = quickest + 1
+        elif quickest == LONGEST:
+            return index
         elif drawn:
             outcome[index] = DRAW
         elif 0 <= slowest < LONGEST:

@@ -190,6 +190,16 @@ class Game(ABC):
                 return step
         raise InvalidMoveError(move, text, f"one of {', '.join(step.text for step in steps) or 'none'}")
 
+    @property
+    def stores_grundy(self) -> bool:
+        """Whether tables of this game hold Grundy values; solver families say so."""
+        return False
+
+    @property
+    def stores_remoteness(self) -> bool:
+        """Whether tables of this game may hold remoteness."""
+        return True
+
     parts: ClassVar[int] = 1
     """If more than 1, a move leads to a sum of so many positions, each of which is played on its own.
     Then `successors` writes so many indices for each move, ended ones in the place of missing ones,

@@ -37,6 +37,16 @@ class HeapGame(Game):
         """The largest heap that the table stores."""
 
     @property
+    def stores_grundy(self) -> bool:
+        """Always: sums need them."""
+        return True
+
+    @property
+    def stores_remoteness(self) -> bool:
+        """Of single heaps; that of a sum does not follow from its parts."""
+        return self.parts == 1
+
+    @property
     def size(self) -> int:
         """One index for every size of a heap, 0 among them."""
         return self.largest + 1

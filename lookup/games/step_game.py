@@ -47,6 +47,16 @@ class StepGame(Game):
         """Whether the table holds Grundy values and remoteness, or outcomes alone."""
 
     @property
+    def stores_grundy(self) -> bool:
+        """With remoteness, or neither."""
+        return self.stores_values
+
+    @property
+    def stores_remoteness(self) -> bool:
+        """With Grundy values, or neither."""
+        return self.stores_values
+
+    @property
     def max_moves(self) -> int:
         """A bound that is never reached: pairs of steps lead to the same place many times."""
         return self.max_steps * (self.max_steps + 2)
