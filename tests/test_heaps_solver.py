@@ -435,7 +435,9 @@ def test_a_table_too_short_for_a_proof_has_no_period(name: str, tmp_path: Path) 
     assert solution.totals.period is None
     claimed = KAYLES_PERIOD._replace(checked=game.size - 1)
     path = write(tmp_path / "t.h5", game, solution, period=claimed.text)
-    with pytest.raises((VerificationError, CorruptTableError), match="says that values repeat|damaged"):
+    with pytest.raises(
+        (VerificationError, CorruptTableError), match=r"says that values repeat|damaged"
+    ):
         verify_file(path)
 
 
