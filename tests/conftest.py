@@ -7,6 +7,7 @@ import pytest
 
 import lookup
 from builder.build import build_table
+from builder.catalogue import CATALOGUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -34,6 +35,9 @@ def no_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def tables() -> Iterator[lookup.Tablebase]:
     """The tables in the repository, and whatever else a developer has built there."""
     with lookup.open_tablebase(ROOT / "tables") as opened:
+        # Opened now: a test that changes limits must not be the first to open one of them.
+        for game in CATALOGUE:
+            assert opened[game.table_name]
         yield opened
 
 
