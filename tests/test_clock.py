@@ -149,7 +149,7 @@ def test_every_distance_is_that_of_a_backward_search(engine: Engine) -> None:
 
 class Searched(Clock):
     @property
-    def fill(self) -> Fill | None:  # type: ignore[override]
+    def fill(self) -> Fill | None:  # type: ignore[override]  # to be searched
         return None
 
 

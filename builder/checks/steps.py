@@ -53,6 +53,7 @@ def check(
     def expected(index: int) -> int:
         plain = views(Engine.PYTHON, records, *ahead)
         out = buffer(game.max_steps, Engine.PYTHON)
+        # mypy does not know how many items `plain` and `fixed` have.
         return int(_expected(game.steps, game.leaps, *plain, *fixed, index, out))  # type: ignore[call-arg]
 
     return Check(first_bad, expected, prepare)

@@ -320,7 +320,7 @@ def _propagate(
     """Tell the predecessors of up to `most` nodes of the queue, from place `low` on.
 
     Returns the new end of the queue. Nodes that are added on the way are among those told: rounds are
-    often short, and a call costs as much as a hundred nodes.
+    often short, and a call costs as much as hundreds of nodes.
     """
     at = low - 1
     while at + 1 < min(end, low + most):
