@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import zstandard
+
 from builder import verify
-from builder.compile import Engine, choose_engine
+from builder.checkpoints import PATIENCE, Checkpoints
+from builder.compile import Engine, choose_engine, fingerprint
 from builder.conformance import check_game, sample_indices
-from builder.limits import require_memory
+from builder.executor import execute
+from builder.limits import BEYOND, Needs, available_disk, available_memory
 from builder.progress import Progress
 from builder.solvers import distance, heaps, mask, ordered, retrograde, steps
-from builder.writer import put_in_place, temporary_beside, write_table
+from builder.writer import put_in_place, stored_as, temporary_beside, write_table
 from lookup import __version__
 from lookup.errors import BuildError, EndtableError, VerificationError
-from lookup.format import TableInfo
+from lookup.format import TableInfo, canonical
+from lookup.games.mask_game import MaskGame
 from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX
 
@@ -24,7 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from builder.solvers.solution import Report, Solution
+    from builder.solvers.plan import Plan
+    from builder.solvers.solution import Report
     from lookup.games.base import Game, SolverKind
 
 VERIFY_WHOLE = {Engine.NUMBA: 1 << 26, Engine.PYTHON: 1 << 20}
@@ -38,29 +45,44 @@ _STRETCH = 1024
 _FEWEST_STRETCHES = 64
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
+_WRITER_BYTES = 64 * 1024 * 1024  # what chunks under way and their compressors take
+_FILE_BYTES = 64 * 1024  # what a table takes besides its columns, as long as it is small
 _COMPILER_SECONDS = 3.0  # what numba takes to start and to compile, the first time
 
 
 class Solver(NamedTuple):
-    """A kind of solver: what it does, and roughly what a table takes.
+    """A kind of solver: its plan, and roughly what a table takes.
 
-    `speed` is `Game.work` built in a second, compiled and interpreted: solved, written and verified.
+    `record_bytes`, `table_bytes` and `kept_bytes` are what a position takes in a record, in the file
+    and in the checkpoints of a long build. `speed` is `Game.work` built in a second, compiled and
+    interpreted: solved, written and verified.
     """
 
-    solve: Callable[..., Solution]
-    memory_needed: Callable[[Any], int]
+    plan: Callable[[Any, Engine], Plan]
+    memory_needed: Callable[[Any, Engine], int]
     record_bytes: int
+    table_bytes: float
+    kept_bytes: float
     speed: tuple[float, float]
 
 
 SOLVERS: dict[SolverKind, Solver] = {
-    "mask": Solver(mask.solve, mask.memory_needed, 1, (20e6, 100e3)),
-    "retrograde": Solver(retrograde.solve, retrograde.memory_needed, 2, (2e6, 20e3)),
-    "ordered": Solver(ordered.solve, ordered.memory_needed, 1, (15e6, 200e3)),
-    "distance": Solver(distance.solve, distance.memory_needed, 4, (4e6, 100e3)),
-    "heaps": Solver(heaps.solve, heaps.memory_needed, 2, (1e9, 1e6)),
-    "steps": Solver(steps.solve, steps.memory_needed, 2, (2e6, 20e3)),
+    "mask": Solver(mask.plan, mask.memory_needed, 1, 0.5, 0.3, (20e6, 100e3)),
+    "retrograde": Solver(retrograde.RetrogradePlan, retrograde.memory_needed, 2, 1, 12, (2e6, 20e3)),
+    "ordered": Solver(ordered.OrderedPlan, ordered.memory_needed, 1, 0.1, 0.5, (15e6, 200e3)),
+    "distance": Solver(distance.plan, distance.memory_needed, 8, 4.2, 4.2, (8e6, 100e3)),
+    "heaps": Solver(heaps.HeapsPlan, heaps.memory_needed, 2, 2, 2, (1e9, 1e6)),
+    "steps": Solver(steps.StepsPlan, steps.memory_needed, 2, 2, 6, (2e6, 20e3)),
 }
+OUTCOMES_ALONE = Solver(mask.plan, mask.memory_needed, 1, 0.045, 0.045, (500e6, 2e6))
+"""Mask games that store a bit a position, which are built much faster."""
+
+
+def solver_of(game: Game) -> Solver:
+    """The solver that a game needs."""
+    if isinstance(game, MaskGame) and game.cells > mask.REMOTENESS_CELLS:
+        return OUTCOMES_ALONE
+    return SOLVERS[game.solver]
 
 
 @dataclass(frozen=True)
@@ -80,14 +102,19 @@ def build_table(
     *,
     engine: Engine | None = None,
     progress: Progress | None = None,
+    max_memory: int | None = None,
+    force: bool = False,
+    patience: float = PATIENCE,
 ) -> Built:
     """Build the table of a game into a folder.
 
     The file appears there only when it is whole and verified. One that holds the same table already
-    is left untouched.
+    is left untouched. A build that takes longer than `patience` seconds keeps what it has finished, and
+    goes on from there if it was stopped, by whatever, and is called again.
 
     Raises:
-        BuildError: it does not fit in memory, or the folder cannot be written.
+        BuildError: it does not fit in memory or on the disk and `force` is not given, or the folder
+            cannot be written.
         GameError: the game breaks the contract.
         VerificationError: the result contradicts the rules; nothing was put in place.
     """
@@ -95,45 +122,86 @@ def build_table(
     progress = progress or Progress.silent()
     name = game.table_name
     engine = choose_engine(engine, game.work)
-    require_memory(memory_needed(game, engine), name)
+    estimate(game, folder, engine, max_memory).require(force=force)
     path = folder / f"{name}{SUFFIX}"
     # Compiled code does not survive a game that writes past its buffer or names indices out of range.
     check_game(game, sample_indices(game, whole=_CHECKED, sample=_CHECKED))
     try:
         # The temporary file is made first: a folder that cannot be written is found before the work.
-        with temporary_beside(path) as temporary:
-            with progress.stage(f"{name}: solve") as report:
-                solution = SOLVERS[game.solver].solve(game, engine, report)
-            builder = f"endtable {__version__}"
-            info = TableInfo.describe(game, builder, solution.totals)
-            with progress.stage(f"{name}: write") as report:
-                digest = write_table(temporary, info, solution.columns, report)
-            del solution
+        with (
+            temporary_beside(path) as temporary,
+            closing(Checkpoints(path, _key(game, engine), patience)) as checkpoints,
+        ):
+            info, digest = _solve_and_write(game, engine, temporary, progress, checkpoints)
             with progress.stage(f"{name}: verify") as report:
                 fresh = _verify(temporary, game, engine, report)
             if unchanged := _holds_same(path, fresh):
                 digest = unchanged.digest
             else:
                 put_in_place(temporary, path)
+            checkpoints.discard()
     except OSError as error:
         raise BuildError(f"'{path}' cannot be written: {error.strerror or error}") from None
     return Built(path, info, digest, not unchanged, time.perf_counter() - started)
 
 
+def _solve_and_write(
+    game: Game, engine: Engine, temporary: Path, progress: Progress, checkpoints: Checkpoints
+) -> tuple[TableInfo, str]:
+    """Write the table of a game; when this returns, the memory of the solver is free again."""
+    name = game.table_name
+    plan = solver_of(game).plan(game, engine)
+    checkpoints.will_store(stored_as(plan.columns))
+    with progress.stage(f"{name}: solve") as report:
+        solution = execute(plan, report, checkpoints)
+    info = TableInfo.describe(game, f"endtable {__version__}", solution.totals)
+    with progress.stage(f"{name}: write", "bytes") as report:
+        return info, write_table(temporary, info, solution.columns, report, checkpoints)
+
+
+def _key(game: Game, engine: Engine) -> str:
+    """What must be the same for a checkpoint to be of use."""
+    made_by = f"endtable {__version__}, {engine}, zstandard {zstandard.__version__}"
+    rules = fingerprint(game.successors) + fingerprint(game.terminal)
+    return canonical([game.table_name, game.parameters, made_by, rules]).decode()
+
+
+def estimate(
+    game: Game, folder: Path, engine: Engine | None = None, max_memory: int | None = None
+) -> Needs:
+    """What a build into a folder needs, and what there is."""
+    solver, long = solver_of(game), rough_seconds(game, engine) > PATIENCE
+    # Sizes beyond any machine are too large for floating point as well.
+    size = min(game.size, BEYOND)
+    disk = int(size * (solver.table_bytes + (solver.kept_bytes if long else 0))) + _FILE_BYTES
+    return Needs(
+        game.table_name,
+        game.size,
+        memory_needed(game, engine),
+        available_memory(max_memory),
+        disk,
+        available_disk(folder),
+    )
+
+
 def memory_needed(game: Game, engine: Engine | None = None) -> int:
     """Bytes that building a table takes at its peak: solving it, or reading it back to verify."""
-    solver = SOLVERS[game.solver]
-    work = max(solver.memory_needed(game), verify.memory_needed(game, solver.record_bytes))
-    compiler = _COMPILER_BYTES if choose_engine(engine, game.work) == Engine.NUMBA else 0
-    return work + compiler
+    engine = choose_engine(engine, game.work)
+    solver = solver_of(game)
+    work = max(
+        solver.memory_needed(game, engine) + min(_WRITER_BYTES, 32 * game.size),
+        verify.memory_needed(game, solver.record_bytes),
+    )
+    return work + (_COMPILER_BYTES if engine == Engine.NUMBA else 0)
 
 
 def rough_seconds(game: Game, engine: Engine | None = None) -> float:
     """About how long a build takes with two cores; right within a factor of a few."""
-    compiled, interpreted = SOLVERS[game.solver].speed
+    compiled, interpreted = solver_of(game).speed
+    work = min(game.work, BEYOND)
     if choose_engine(engine, game.work) == Engine.NUMBA:
-        return _COMPILER_SECONDS + game.work / compiled
-    return game.work / interpreted
+        return _COMPILER_SECONDS + work / compiled
+    return work / interpreted
 
 
 def _verify(temporary: Path, game: Game, engine: Engine, report: Report) -> TableFile:

@@ -9,15 +9,15 @@ import dataclasses
 import inspect
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from builder.build import Built, build_table, memory_needed, rough_seconds
+from builder.build import Built, build_table, estimate, memory_needed, rough_seconds
 from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
-from builder.limits import BEYOND
+from builder.limits import BEYOND, bytes_from_text, sized
 from builder.progress import Progress
 from builder.verify import verify_file
 from lookup import __version__
@@ -48,7 +48,45 @@ OutOption: TypeAlias = Annotated[
 EngineOption: TypeAlias = Annotated[
     Engine | None, typer.Option(help="What runs the rules; default: whatever is faster.")
 ]
+
+
+def _size(text: str) -> int:
+    """The bytes that a user typed."""
+    try:
+        return bytes_from_text(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+MaxMemoryOption: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--max-memory", metavar="SIZE", parser=_size, help="Use no more memory, such as 8G or 500M."
+    ),
+]
+ForceFlag: TypeAlias = Annotated[
+    bool, typer.Option("--force", help="Try even if it does not seem to fit in memory or on the disk.")
+]
 TABLES = Path("tables")
+
+
+class Options(NamedTuple):
+    """What every build takes."""
+
+    out: Path = TABLES
+    engine: Engine | None = None
+    max_memory: int | None = None
+    force: bool = False
+    as_json: bool = False
+
+
+_OPTIONS: dict[str, Any] = {
+    "out": OutOption,
+    "engine": EngineOption,
+    "max_memory": MaxMemoryOption,
+    "force": ForceFlag,
+    "as_json": JsonFlag,
+}
 
 
 @app.callback(
@@ -58,6 +96,8 @@ def default_set(
     context: typer.Context,
     out: OutOption = TABLES,
     engine: EngineOption = None,
+    max_memory: MaxMemoryOption = None,
+    force: ForceFlag = False,
     as_json: JsonFlag = False,
     version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
 ) -> None:
@@ -65,12 +105,13 @@ def default_set(
     if version:
         typer.echo(f"endtable {__version__}")
         raise typer.Exit
+    options = Options(out, engine, max_memory, force, as_json)
     if context.invoked_subcommand is not None:
-        if (out, engine, as_json) != (TABLES, None, False):
+        if options != Options():
             example = f"build-tables {context.invoked_subcommand} --out DIR"
             raise typer.BadParameter(f"options stand after the command, as in: {example}")
     else:
-        built = _build(CATALOGUE, out, engine, as_json)
+        built = _build(CATALOGUE, options)
         write_checksums([table.path for table in built], out)
 
 
@@ -155,20 +196,13 @@ def _estimate(game: Game, out: Path) -> dict[str, Any]:
 
 def _print_estimate(table: dict[str, Any]) -> None:
     mark = "*" if table["built"] else " "
-    seconds, memory = table["seconds"], table["memory_bytes"] / 2**20
+    seconds = table["seconds"]
     time = (
         "< 1 s" if seconds < 1 else f"{seconds:,.0f} s" if seconds < 120 else f"{seconds / 60:,.0f} min"
     )
-    size = (
-        "< 1 MiB"
-        if memory < 1
-        else f"{memory:,.0f} MiB"
-        if memory < 10240
-        else f"{memory / 1024:,.0f} GiB"
-    )
     typer.echo(
-        f" {mark} {table['table']:<20} {table['positions']:>13,} positions {size:>9} {time:>7}"
-        f"   {table['command']}"
+        f" {mark} {table['table']:<20} {table['positions']:>14,} positions "
+        f"{sized(table['memory_bytes']):>9} {time:>7}   {table['command']}"
     )
 
 
@@ -183,15 +217,21 @@ def _usage(game: type[Game]) -> str:
     return " ".join(words)
 
 
-def _build(games: Iterable[Game], folder: Path, engine: Engine | None, as_json: bool) -> list[Built]:
-    """Build tables one after the other and print a line for each."""
+def _build(games: Iterable[Game], options: Options) -> list[Built]:
+    """Build tables one after the other; say of each what it needs, and print a line for it."""
+    out, engine, max_memory, force, as_json = options
     progress = Progress.on_terminal()
     tables: list[Built] = []
     for game in games:
         if game.work >= WORTH_COMPILING and not has_numba():
             hint = "building without numba, about ten times slower: see extra 'fast' in the README"
             typer.echo(f"{game.table_name}: {hint}", err=True)
-        built = build_table(game, folder, engine=engine, progress=progress)
+        needs = estimate(game, out, engine, max_memory)
+        needs.require(force=force)
+        typer.echo(needs, err=True)
+        built = build_table(
+            game, out, engine=engine, progress=progress, max_memory=max_memory, force=force
+        )
         tables.append(built)
         if not as_json:
             state = "built" if built.changed else "unchanged"
@@ -231,8 +271,8 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
     """A command that builds a game, with an option for each of its parameters."""
 
     def command(**values: Any) -> None:
-        out, engine, as_json = (values.pop(name) for name in ("out", "engine", "as_json"))
-        _build([game(**values)], out, engine, as_json)
+        options = Options(**{name: values.pop(name) for name in _OPTIONS})
+        _build([game(**values)], options)
 
     def parameter(name: str, annotation: Any, default: Any) -> inspect.Parameter:
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -248,11 +288,8 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
         required = field.default is dataclasses.MISSING
         default = inspect.Parameter.empty if required else field.default
         parameters.append(parameter(field.name, annotation, default))
-    parameters += [
-        parameter("out", OutOption, TABLES),
-        parameter("engine", EngineOption, None),
-        parameter("as_json", JsonFlag, False),
-    ]
+    defaults = Options()._asdict()
+    parameters += [parameter(name, kind, defaults[name]) for name, kind in _OPTIONS.items()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
     command.__annotations__ = {one.name: one.annotation for one in parameters}
     command.__doc__ = inspect.getdoc(game)

@@ -166,7 +166,7 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
         return value
 
     assert isinstance(function, FunctionType)
-    fingerprint = _fingerprint(function)  # finds recursion, which would not end here
+    name = fingerprint(function)  # finds recursion, which would not end here
     used = {name: with_helpers(value) for name, value in _globals_used(function).items()}
     cells = tuple(CellType(with_helpers(cell.cell_contents)) for cell in function.__closure__ or ())
     clone = FunctionType(
@@ -177,7 +177,7 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
         cells or None,
     )
     clone.__qualname__, clone.__module__ = function.__qualname__, function.__module__
-    with _cache_for(fingerprint) as writable:
+    with _cache_for(name) as writable:
         compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
         return compile_now(clone)
 
@@ -202,7 +202,7 @@ def _cache_for(fingerprint: str) -> Iterator[bool]:
         numba.config.CACHE_DIR = before
 
 
-def _fingerprint(function: Callable[..., Any]) -> str:
+def fingerprint(function: Callable[..., Any]) -> str:
     """A digest of a function's code, of its constants, and of every function that it uses.
 
     Raises:

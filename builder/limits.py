@@ -3,19 +3,108 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 from pathlib import Path
+from typing import NamedTuple
 
 from lookup.errors import BuildError
 
 BEYOND = 1 << 60
 """Bytes, or indices, that no machine has."""
 
-_GIB = 1 << 30
+_GROUPS = Path("/sys/fs/cgroup")
 
 
-def available_memory() -> int | None:
-    """Bytes that can be allocated now, or None if the system does not say."""
-    known = [left for left in (_left_on_machine(), _left_in_group()) if left is not None]
+class Needs(NamedTuple):
+    """What a build takes, and what there is; None where the system does not say."""
+
+    table: str
+    positions: int
+    memory: int
+    memory_available: int | None
+    disk: int
+    disk_available: int | None
+
+    def __str__(self) -> str:
+        memory = f"{sized(self.memory)} of memory ({_known(self.memory_available)})"
+        disk = f"{sized(self.disk)} of disk ({_known(self.disk_available)})"
+        return f"{self.table}: {self.positions:,} positions, needs about {memory} and {disk}"
+
+    def require(self, *, force: bool = False) -> None:
+        """Refuse work that does not fit, before it starts; with `force` only what can fit nowhere.
+
+        Raises:
+            BuildError: it needs more memory or disk than there is.
+        """
+        require_memory(self.memory, self.table, None if force else self.memory_available)
+        if force:
+            return
+        if self.disk_available is not None and self.disk > self.disk_available:
+            have = _known(self.disk_available)
+            raise BuildError(
+                f"{self.table} needs about {sized(self.disk)} of disk, and {have}: it was not started"
+            )
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?)?", re.IGNORECASE)
+
+
+def bytes_from_text(text: str) -> int:
+    """The bytes that a person means by 8G, 500M, 1.5GiB or 4096.
+
+    Raises:
+        ValueError: none.
+    """
+    if not (match := _SIZE.fullmatch(text.strip())):
+        raise ValueError(f"{text!r} is not a size: expected one such as 8G, 500M or 1.5GiB")
+    return int(float(match[1]) * 1024 ** (" KMGT".index((match[2] or " ").upper())))
+
+
+def require_memory(needed: int, what: str, available: int | None) -> None:
+    """Refuse work that does not fit in memory, before it starts.
+
+    Raises:
+        BuildError: it needs more than there is.
+    """
+    if needed >= BEYOND:
+        raise BuildError(f"{what} is larger than any machine: it was not started")
+    if available is not None and needed > available:
+        raise BuildError(
+            f"{what} needs about {sized(needed)} of memory, and {_known(available)}: it was not started"
+        )
+
+
+def sized(count: int) -> str:
+    """A number of bytes as people write it."""
+    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if count >= 1 << power:
+            value = count / (1 << power)
+            return f"{value:,.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{count} bytes"
+
+
+def _known(available: int | None) -> str:
+    return "unknown how much is available" if available is None else f"{sized(available)} available"
+
+
+def available_disk(folder: Path) -> int | None:
+    """Bytes that can be written to a folder, which need not be there yet."""
+    for place in (folder, *folder.absolute().parents):
+        try:
+            return shutil.disk_usage(place).free
+        except OSError:
+            continue
+    return None
+
+
+def available_memory(most: int | None = None) -> int | None:
+    """Bytes that can be allocated now, at most so many; None if the system does not say."""
+    known = [
+        left
+        for left in (_left_on_machine(), _left_in_group(), _left_in_space(), most)
+        if left is not None
+    ]
     return min(known, default=None)
 
 
@@ -32,27 +121,52 @@ def _left_on_machine() -> int | None:
         return None
 
 
-def _left_in_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
-    """What a container's limit leaves, if there is one."""
+def _left_in_space() -> int | None:
+    """What a limit of the address space (`ulimit -v`) leaves, if there is one."""
     try:
-        limit = (folder / "memory.max").read_text("ascii").strip()
-        used = int((folder / "memory.current").read_text("ascii"))
-    except (OSError, ValueError):
+        import resource  # not on Windows
+    except ImportError:
         return None
-    return None if limit == "max" else max(0, int(limit) - used)
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return None
+    try:
+        pages = int(Path("/proc/self/statm").read_text("ascii").split()[0])
+    except OSError:
+        return limit
+    return max(0, limit - pages * os.sysconf("SC_PAGE_SIZE"))
 
 
-def require_memory(needed: int, what: str) -> None:
-    """Refuse work that does not fit, before it starts.
+def _left_in_group(root: Path = _GROUPS, mine: Path = Path("/proc/self/cgroup")) -> int | None:
+    """What the memory limits of a container, or of any group around this process, leave."""
+    left: list[int] = []
+    for folder, limit, used in _groups(root, mine):
+        try:
+            most = (folder / limit).read_text("ascii").strip()
+            if most != "max":
+                left.append(max(0, int(most) - int((folder / used).read_text("ascii"))))
+        except (OSError, ValueError):
+            continue
+    return min(left, default=None)
 
-    Raises:
-        BuildError: it needs more memory than there is.
-    """
-    if needed >= BEYOND:
-        raise BuildError(f"{what} is larger than any machine: it was not started")
-    available = available_memory()
-    if available is not None and needed > available:
-        raise BuildError(
-            f"{what} needs about {needed / _GIB:.1f} GiB of memory, and {available / _GIB:.1f} GiB "
-            "are available: it was not started"
+
+def _groups(root: Path, mine: Path) -> list[tuple[Path, str, str]]:
+    """The folders of this process's groups, up to the root, and their files in versions 2 and 1."""
+    try:
+        lines = mine.read_text("ascii").splitlines()
+    except (OSError, ValueError):
+        lines = []
+    found = []
+    for line in (*lines, "0::/", "1:memory:/"):
+        _, kinds, path = (*line.split(":", 2), "", "")[:3]
+        if kinds and "memory" not in kinds.split(","):
+            continue
+        base = root / "memory" if kinds else root
+        names = (
+            ("memory.limit_in_bytes", "memory.usage_in_bytes")
+            if kinds
+            else ("memory.max", "memory.current")
         )
+        inside = Path(path.lstrip("/"))
+        found += [(base / place, *names) for place in (inside, *inside.parents)]
+    return found

@@ -1,4 +1,4 @@
-"""Progress of long work on the terminal: a bar with the time left, for stages of over a second."""
+"""Progress of long work: a bar with rate and time left on a terminal, else a line a minute."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.progress import Progress as Bars
 
@@ -17,43 +17,68 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds before a bar appears: what is done sooner needs none."""
 
+LOG_EVERY = 60.0
+"""Seconds between two lines where the output is no terminal."""
+
 
 class Progress:
     """Shows the stages of a build one after the other."""
 
-    def __init__(self, visible: bool) -> None:
-        self._visible = visible
+    def __init__(self, *, bars: bool = False, log: Callable[[str], None] | None = None) -> None:
+        self._bars, self._log = bars, log
 
     @classmethod
     def silent(cls) -> Progress:
         """Shows nothing."""
-        return cls(visible=False)
+        return cls()
 
     @classmethod
     def on_terminal(cls) -> Progress:
-        """Shows bars on standard error if it is a terminal."""
-        return cls(visible=sys.stderr.isatty())
+        """Shows bars on standard error if it is a terminal, and lines there if it is not."""
+        if sys.stderr.isatty():
+            return cls(bars=True)
+        return cls(log=lambda line: print(line, file=sys.stderr, flush=True))
 
     @contextmanager
-    def stage(self, name: str) -> Iterator[Report]:
+    def stage(self, name: str, unit: str = "positions") -> Iterator[Report]:
         """One stage of work: yields the function to report steps to."""
-        started = time.monotonic()
+        started = logged = time.monotonic()
+        first: int | None = None
         bars: Bars | None = None
 
         def report(done: int, total: int) -> None:
-            nonlocal bars
-            if bars is None and self._visible and time.monotonic() - started > PATIENCE:
+            nonlocal bars, first, logged
+            now = time.monotonic()
+            if first is None:
+                first = done  # what an earlier run has done says nothing of the rate
+            rate = (done - first) / max(now - started, 1e-9)
+            if self._bars and bars is None and now - started > PATIENCE:
                 bars = _bars()
                 bars.start()
-                bars.add_task(name, total=total)
+                bars.add_task(name, total=total, rate="")
             if bars is not None:
-                bars.update(bars.task_ids[0], completed=done, total=total)
+                bars.update(
+                    bars.task_ids[0], completed=done, total=total, rate=f"{short(rate)} {unit}/s"
+                )
+            if self._log and now - logged >= LOG_EVERY:
+                logged = now
+                minutes, seconds = divmod(round((total - done) / rate) if rate else 0, 60)
+                state = f"{done / max(total, 1):.0%}, {short(rate)} {unit}/s"
+                self._log(f"{name}: {state}, {minutes}:{seconds:02} left")
 
         try:
             yield report
         finally:
             if bars is not None:
                 bars.stop()
+
+
+def short(rate: float) -> str:
+    """A rate in three figures: 950, 12.3 k, 1.85 G."""
+    for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if rate >= size:
+            return f"{rate / size:.3g} {unit}"
+    return f"{rate:.0f}"
 
 
 def _bars() -> Bars:
@@ -66,6 +91,7 @@ def _bars() -> Bars:
         TextColumn("{task.description}"),
         BarColumn(),
         TextColumn("{task.percentage:>3.0f}%"),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),

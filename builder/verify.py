@@ -17,7 +17,7 @@ import numpy as np
 from builder.checks import heaps, moves, steps
 from builder.checks.check import in_words
 from builder.compile import Engine, Kernel, choose_engine, rule
-from builder.limits import require_memory
+from builder.limits import available_memory, require_memory
 from builder.solvers.solution import silent, slices
 from lookup.columns import read_items
 from lookup.errors import VerificationError
@@ -66,7 +66,11 @@ def verify_file(
     """
     file = TableFile(path)
     try:
-        require_memory(memory_needed(file.game, decoded_bytes(file) // file.info.size), path.name)
+        require_memory(
+            memory_needed(file.game, decoded_bytes(file) // file.info.size),
+            path.name,
+            available_memory(),
+        )
         engine = choose_engine(engine, file.game.work)
         records = decode_records(file)
         if CLASSES in file.columns:

@@ -2,36 +2,44 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
 import secrets
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from builder.parts import encode_chunk
+from builder.solvers.plan import Piece
 from builder.solvers.solution import silent
-from lookup.blocks import encode
-from lookup.format import DIGESTS, ZSTD_FILTER, chunk_bytes, table_digest
+from lookup.blocks import dtype_of
+from lookup.format import DIGESTS, LARGE_TABLE, ZSTD_FILTER, chunk_bytes, table_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
+    from builder.checkpoints import Checkpoints
+    from builder.parts import Encoded
     from builder.solvers.solution import PackedColumn, Report
-    from lookup.format import TableInfo
+    from lookup.format import Column, TableInfo
 
-BEST_LEVEL = 19
-FAST_LEVEL = 9
-BEST_LEVEL_BYTES = 4 * 1024 * 1024
-"""Up to this many packed bytes a table is compressed at the best level; beyond, it takes 15 times as
-long as the fast one and gains a fifth."""
+LEVELS = ((4 << 20, 19), (LARGE_TABLE, 9))
+"""Up to so many packed bytes, a table is compressed at that level. From 9 to 19 takes 15 times as long
+and gains a fifth."""
 
-_BATCH = 64  # chunks compressed at a time, which bounds the memory they take
+HUGE_LEVEL = 1
+"""The level beyond. For the bits of Tactics 6x6, level 9 takes nine times as long, longer than to solve
+them, and gains a twentieth."""
+
+PART_BYTES = 32 << 20
+"""What a checkpoint of the writer holds, before compression."""
+
+_AHEAD = 16  # chunks that each core may be ahead of the file, which bounds the memory they take
 
 
 @contextmanager
@@ -62,8 +70,23 @@ def put_in_place(temporary: Path, path: Path) -> None:
     _flush(path.parent)
 
 
+def level_for(table_bytes: int) -> int:
+    """How hard the columns of a table of `table_bytes` in all are compressed."""
+    return next((level for most, level in LEVELS if table_bytes <= most), HUGE_LEVEL)
+
+
+def stored_as(columns: Sequence[Column]) -> dict[str, tuple[int, int]]:
+    """The bytes of a chunk and the level of each column, by name, if a table has just these."""
+    total = sum(column.nbytes for column in columns)
+    return {column.name: (chunk_bytes(column, total), level_for(total)) for column in columns}
+
+
 def write_table(
-    path: Path, info: TableInfo, columns: Sequence[PackedColumn], report: Report = silent
+    path: Path,
+    info: TableInfo,
+    columns: Sequence[PackedColumn],
+    report: Report = silent,
+    checkpoints: Checkpoints | None = None,
 ) -> str:
     """Write a table to `path` as it is, not atomically; returns its digest.
 
@@ -74,18 +97,21 @@ def write_table(
     import h5py  # as everywhere: only when a file is opened
 
     total = sum(packed.column.nbytes for packed in columns)
-    level = BEST_LEVEL if total <= BEST_LEVEL_BYTES else FAST_LEVEL
+    stored = stored_as([packed.column for packed in columns])
+    if checkpoints:
+        checkpoints.will_store({_part_name(packed): stored[packed.column.name] for packed in columns})
     digests: dict[str, bytes] = {}
     done = 0
     # The version bounds and the absence of times make the bytes depend on nothing but the content.
     with h5py.File(path, "w", libver=("earliest", "v110")) as file:
         for packed in sorted(columns, key=lambda packed: packed.column.name):
-            column, chunk = packed.column, chunk_bytes(packed.column, total)
+            column, (chunk, level) = packed.column, stored[packed.column.name]
+            dtype = dtype_of(column.bits)
             dataset = file.create_dataset(
                 column.name,
                 shape=(column.length,),
-                dtype=packed.data.dtype,
-                chunks=(chunk // packed.data.itemsize,),
+                dtype=dtype,
+                chunks=(chunk // dtype.itemsize,),
                 compression=ZSTD_FILTER,
                 compression_opts=(level,),
                 allow_unknown_filter=True,
@@ -94,14 +120,15 @@ def write_table(
                 track_times=False,
             )
             _set_attributes(dataset, column.attributes)
-            digests[column.name] = b""
-            for offset, stored, of_chunk in _encoded_chunks(packed.data, chunk, level):
-                dataset.id.write_direct_chunk((offset,), stored)
-                digests[column.name] += of_chunk
+            of_chunks = bytearray()
+            for number, encoded in enumerate(_encoded_chunks(packed, chunk, level, checkpoints)):
+                dataset.id.write_direct_chunk((number * chunk // dtype.itemsize,), encoded.stored)
+                of_chunks += encoded.digest
                 done += chunk
                 report(min(done, total), total)
-        for name, of_chunks in digests.items():
-            rows = np.frombuffer(of_chunks, np.uint8).reshape(-1, 32)
+            digests[column.name] = bytes(of_chunks)
+        for name, of_column in digests.items():
+            rows = np.frombuffer(of_column, np.uint8).reshape(-1, 32)
             file.create_dataset(f"{DIGESTS}/{name}", data=rows, track_times=False)
         digest = table_digest(info, [packed.column for packed in columns], digests)
         _set_attributes(file, {**info.attributes, "digest": digest})
@@ -109,19 +136,52 @@ def write_table(
 
 
 def _encoded_chunks(
-    data: NDArray[np.unsignedinteger], chunk: int, level: int
-) -> Iterator[tuple[int, bytes, bytes]]:
-    """Chunks in order: first element, stored bytes, digest of the decoded bytes."""
-    step = chunk // data.itemsize
+    packed: PackedColumn, chunk: int, level: int, checkpoints: Checkpoints | None
+) -> Iterator[Encoded]:
+    """The chunks of a column in order: from checkpoints where they are kept, else encoded now."""
+    step = chunk // dtype_of(packed.column.bits).itemsize
+    name, length = _part_name(packed), packed.column.length
+    kept = checkpoints.parts(name) if checkpoints else {}
+    a_part = max(1, PART_BYTES // chunk) * step
 
-    def encoded(offset: int) -> tuple[int, bytes, bytes]:
-        raw = data[offset : offset + step].tobytes()
-        raw += bytes(chunk - len(raw))
-        return offset, encode(raw, level), hashlib.sha256(raw).digest()
+    def encode(low: int) -> Encoded:
+        return encode_chunk(packed.elements, low, min(low + step, length), chunk, level)
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for low in range(0, len(data), step * _BATCH):
-            yield from pool.map(encoded, range(low, min(low + step * _BATCH, len(data)), step))
+        low = 0
+        while low < length:
+            high, part = kept.get(low, (0, None))
+            if part and (high == length or (high - low) % step == 0):
+                yield from part.chunks()
+                low = high
+                continue
+            high = min([low + a_part, length, *(at for at in kept if at > low and at % step == 0)])
+            writer = checkpoints.part_writer(Piece(name, low, high)) if checkpoints else None
+            for encoded in _in_order(pool, encode, range(low, high, step)):
+                if writer:
+                    writer.add(encoded)
+                yield encoded
+            if writer:
+                writer.close()
+            low = high
+
+
+def _part_name(packed: PackedColumn) -> str:
+    """What parts of a column are called: as the array that they are parts of, or like no array."""
+    return packed.array or f"stored_{packed.column.name}"
+
+
+def _in_order(
+    pool: ThreadPoolExecutor, work: Callable[[int], Encoded], items: Iterable[int]
+) -> Iterator[Encoded]:
+    """What work makes of items, in their order; done in threads, a bounded number of steps ahead."""
+    running: deque[Future[Encoded]] = deque()
+    for item in items:
+        running.append(pool.submit(work, item))
+        if len(running) > _AHEAD * (os.cpu_count() or 1):
+            yield running.popleft().result()
+    while running:
+        yield running.popleft().result()
 
 
 def _set_attributes(item: Any, attributes: dict[str, int | str]) -> None:

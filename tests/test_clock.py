@@ -23,6 +23,7 @@ from lookup import (
 from lookup.blocks import unpack
 from lookup.games import clock as clock_module
 from lookup.games.clock import Clock, is_largest, walk
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -142,7 +143,7 @@ def test_every_distance_is_that_of_a_backward_search(engine: Engine) -> None:
         twin = distances(n, k)
         assert len(twin) == (k + 1) ** n, "a clock cannot be won"
         clocks = itertools.product(range(k + 1), repeat=n)
-        solution = distance.solve(Clock(n, k), engine)
+        solution = solve(distance.plan, Clock(n, k), engine)
         assert remoteness(solution) == [twin[clock] for clock in clocks], (n, k)
         assert solution.totals.counts == (0, 0, (k + 1) ** n)
 
@@ -156,7 +157,7 @@ class Searched(Clock):
 @pytest.mark.parametrize("engine", Engine)
 def test_the_walk_and_the_search_agree(engine: Engine) -> None:
     for n, k in [(1, 1), (1, 30), (3, 3), (7, 2), (10, 1), (4, 6)]:
-        walked, searched = (distance.solve(kind(n, k), engine) for kind in (Clock, Searched))
+        walked, searched = (solve(distance.plan, kind(n, k), engine) for kind in (Clock, Searched))
         assert remoteness(walked) == remoteness(searched), (n, k)
         assert walked.totals == searched.totals
 
@@ -260,7 +261,9 @@ def test_the_closed_form_is_best_for_every_clock_of_every_table_of_up_to_1e5() -
         zeroed = index % (size // base) * base
         to_zero, to_leave = turns[zeroed], turns[zeroed + index // (size // base)]
         table = (
-            np.array(remoteness(distance.solve(Clock(n, k), Engine.PYTHON))) if size < 3000 else None
+            np.array(remoteness(solve(distance.plan, Clock(n, k), Engine.PYTHON)))
+            if size < 3000
+            else None
         )
         if table is not None:
             assert (table[1:] == 1 + np.minimum(to_zero, to_leave)[1:]).all()

@@ -16,6 +16,7 @@ from lookup.errors import GameError
 from lookup.records import Layout, Palette
 from lookup.values import Outcome, Value
 from tests.graph_game import GraphGame
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from builder.solvers.solution import Solution
@@ -80,7 +81,7 @@ def test_a_way_a_dead_end_and_a_loop(engine: Engine) -> None:
     # 0 -> 1 -> 2 wins; 3 can only lose; 4 and 5 go round for ever.
     moves = ((0, 1), (0, 3), (1, 2), (3, 6), (4, 5), (5, 4))
     game = Maze(7, moves, ((2, WIN), (6, LOSS)))
-    assert values(distance.solve(game, engine)) == [
+    assert values(solve(distance.plan, game, engine)) == [
         Value(WIN, 2), Value(WIN, 1), Value(WIN, 0), *[Value(DRAW)] * 3, Value(LOSS, 0)
     ]  # fmt: skip
 
@@ -89,7 +90,7 @@ def test_a_way_a_dead_end_and_a_loop(engine: Engine) -> None:
 def test_random_mazes_agree_with_the_definition_and_pass_the_check(seed: int) -> None:
     game = random_graph(seed, Maze, falling=False)
     for engine in Engine if seed < 2 else [Engine.PYTHON]:
-        solution = distance.solve(game, engine)
+        solution = solve(distance.plan, game, engine)
         assert values(solution) == shortest_ways(game)
         layout = Layout(False, 0, False, True, np.dtype(np.uint8))
         records = np.array(
@@ -125,13 +126,18 @@ def test_random_stairs_agree_with_recursion(seed: int) -> None:
     game = random_graph(seed, Stairs, falling=True)
     for engine in Engine if seed < 2 else [Engine.PYTHON]:
         expected = [by_recursion(game, node) for node in range(game.nodes)]
-        assert values(ordered.solve(game, engine)) == expected
+        assert values(solve(ordered.OrderedPlan, game, engine)) == expected
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_plies_left_at_the_end_and_holes_count(engine: Engine) -> None:
     game = Stairs(4, ((2, 0), (3, 2)), ((0, WIN + 4 * 3),), holes=(1,))
-    assert values(ordered.solve(game, engine)) == [Value(WIN, 3), None, Value(LOSS, 4), Value(WIN, 5)]
+    assert values(solve(ordered.OrderedPlan, game, engine)) == [
+        Value(WIN, 3),
+        None,
+        Value(LOSS, 4),
+        Value(WIN, 5),
+    ]
 
 
 @pytest.mark.parametrize("engine", Engine)
@@ -139,13 +145,13 @@ def test_plies_left_at_the_end_and_holes_count(engine: Engine) -> None:
 def test_moves_that_do_not_lead_down_are_refused_not_followed(engine: Engine, target: int) -> None:
     game = Stairs(3, ((1, target), (2, 0)), ((0, LOSS),))
     with pytest.raises(GameError, match="index 1 of graph cannot be solved in order"):
-        ordered.solve(game, engine)
+        solve(ordered.OrderedPlan, game, engine)
 
 
 def test_too_long_a_game_is_refused() -> None:
     moves = tuple((node, node - 1) for node in range(1, 300))
     with pytest.raises(GameError, match="at most 255 plies"):
-        ordered.solve(Stairs(300, moves, ((0, LOSS),)), Engine.PYTHON)
+        solve(ordered.OrderedPlan, Stairs(300, moves, ((0, LOSS),)), Engine.PYTHON)
 
 
 @pytest.mark.parametrize("engine", Engine)
@@ -153,4 +159,4 @@ def test_a_loss_in_255_is_not_overlooked(engine: Engine) -> None:
     """It would make a win in 256, which has no room; calling it a loss would be wrong."""
     moves = (*((node, node - 1) for node in range(1, 257)), (256, 2))
     with pytest.raises(GameError, match="index 256 of graph cannot be solved in order"):
-        ordered.solve(Stairs(257, moves, ((0, WIN),)), engine)
+        solve(ordered.OrderedPlan, Stairs(257, moves, ((0, WIN),)), engine)

@@ -26,6 +26,7 @@ from lookup.format import Period, Totals, heaps_needed
 from lookup.games.heap_game import HeapGame
 from lookup.games.sticks_heaps import SticksAny, SticksRun
 from lookup.values import Outcome
+from tests.solving import solve
 from tests.test_verify import with_item, write
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ def column(solution: Solution, name: str) -> list[int]:
 
 
 def grundy(game: HeapGame, engine: Engine) -> list[int]:
-    return column(heaps.solve(game, engine), "grundy")
+    return column(solve(heaps.HeapsPlan, game, engine), "grundy")
 
 
 # --- Grundy values --------------------------------------------------------------------------------
@@ -109,7 +110,7 @@ def test_a_sparse_space_is_found_and_keeps_most_heaps_out() -> None:
 @pytest.mark.parametrize("engine", Engine)
 def test_outcomes_and_totals_follow_from_the_values(engine: Engine) -> None:
     for game in (SticksRun(2, 2, 300), SticksAny(2, 3)):
-        solution = heaps.solve(game, engine)
+        solution = solve(heaps.HeapsPlan, game, engine)
         values, outcomes = column(solution, "grundy"), column(solution, "outcome")
         assert outcomes == [int(value > 0) for value in values]
         losses = values.count(0)
@@ -124,7 +125,7 @@ def test_outcomes_and_totals_follow_from_the_values(engine: Engine) -> None:
 )
 def test_single_heaps_agree_with_the_remainders(fewest: int, most: int, engine: Engine) -> None:
     game = SticksAny(fewest, most)
-    solution = heaps.solve(game, engine)
+    solution = solve(heaps.HeapsPlan, game, engine)
     formula = closed_form("sticks-any", min=fewest, max=most)
     expected = [formula.probe(game.format(heap)) for heap in range(game.size)]
     assert column(solution, "grundy") == [value.grundy for value in expected]
@@ -142,12 +143,12 @@ def test_values_too_large_for_the_solver_are_refused(
     monkeypatch.setattr(heaps, "VALUES", 8)
     assert grundy(SticksRun(1, 2, 26), engine) == naive(1, 2, 27)
     with pytest.raises(GameError, match="sticks-run-1-2-to27 has Grundy values of 8 and more"):
-        heaps.solve(SticksRun(1, 2, 27), engine)
+        solve(heaps.HeapsPlan, SticksRun(1, 2, 27), engine)
 
 
 def test_single_heaps_have_values_of_any_size() -> None:
     """Taking 1 to b leads to all values below: those of two bytes are not the end."""
-    solution = heaps.solve(SticksAny(1, 300), Engine.PYTHON)
+    solution = solve(heaps.HeapsPlan, SticksAny(1, 300), Engine.PYTHON)
     assert solution.totals.largest_grundy == 300
     assert column(solution, "grundy")[:602] == [*range(301), *range(301)]
 
@@ -260,15 +261,15 @@ def test_the_shortest_table_that_proves_a_published_period(
     fewest: int, most: int, preperiod: int, period: int, engine: Engine
 ) -> None:
     enough = 2 * preperiod + 2 * period + most - 1
-    solution = heaps.solve(SticksRun(fewest, most, enough), engine)
+    solution = solve(heaps.HeapsPlan, SticksRun(fewest, most, enough), engine)
     assert solution.totals.period == Period(preperiod, period, enough, 0)
-    solution = heaps.solve(SticksRun(fewest, most, enough - 1), engine)
+    solution = solve(heaps.HeapsPlan, SticksRun(fewest, most, enough - 1), engine)
     assert solution.totals.period is None
 
 
 @pytest.mark.parametrize(("fewest", "most"), PAIRS)
 def test_what_a_short_table_proves_holds_in_a_long_one(fewest: int, most: int) -> None:
-    period = heaps.solve(SticksRun(fewest, most, 400), Engine.NUMBA).totals.period
+    period = solve(heaps.HeapsPlan, SticksRun(fewest, most, 400), Engine.NUMBA).totals.period
     if period is not None:
         assert period.checked == 400
         values = naive(fewest, most, 900)
@@ -278,12 +279,14 @@ def test_what_a_short_table_proves_holds_in_a_long_one(fewest: int, most: int) -
 
 
 def test_some_short_tables_prove_a_period_and_some_do_not() -> None:
-    periods = [heaps.solve(SticksRun(*pair, 400), Engine.NUMBA).totals.period for pair in PAIRS]
+    periods = [
+        solve(heaps.HeapsPlan, SticksRun(*pair, 400), Engine.NUMBA).totals.period for pair in PAIRS
+    ]
     assert 2 <= sum(period is None for period in periods) <= len(PAIRS) - 2
 
 
 def test_values_after_a_proven_period_are_repeated_and_not_computed() -> None:
-    solution = heaps.solve(SticksRun(1, 2, 3000), Engine.NUMBA)
+    solution = solve(heaps.HeapsPlan, SticksRun(1, 2, 3000), Engine.NUMBA)
     assert solution.totals.period == Period(71, 12, 511, 0)
     assert column(solution, "grundy") == naive(1, 2, 3001)
 
@@ -296,7 +299,7 @@ KAYLES, SINGLE = "sticks-run-1-2-to40", "sticks-any-2-3"
 def solved(name: str) -> tuple[HeapGame, Solution]:
     game = find_game(name)
     assert isinstance(game, HeapGame)
-    return game, heaps.solve(game, Engine.PYTHON)
+    return game, solve(heaps.HeapsPlan, game, Engine.PYTHON)
 
 
 @pytest.mark.parametrize("engine", Engine)

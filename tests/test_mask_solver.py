@@ -15,6 +15,7 @@ from lookup.blocks import unpack
 from lookup.errors import InvalidPositionError
 from lookup.games.mask_game import MaskGame
 from lookup.games.tactics import Tactics
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from builder.solvers.solution import Solution
@@ -84,7 +85,7 @@ def test_agrees_with_recursion(board: tuple[int, int], normal: bool, engine: Eng
     for max_run in {0, 1, min(2, max(board))}:
         game = Tactics(*board, max_run, normal)
         twin = twin_by_recursion(game)
-        won, plies = decoded(mask.solve_remoteness(game, engine))
+        won, plies = decoded(solve(mask.ScoresPlan, game, engine))
         assert [(bool(won[at]), plies[at]) for at in range(game.size)] == list(twin.values())
 
 
@@ -92,7 +93,7 @@ def test_agrees_with_recursion(board: tuple[int, int], normal: bool, engine: Eng
 def test_every_position_of_4x4_agrees_with_recursion(normal: bool) -> None:
     game = Tactics(4, 4, normal=normal)
     twin = twin_by_recursion(game)
-    won, plies = decoded(mask.solve_remoteness(game, Engine.PYTHON))
+    won, plies = decoded(solve(mask.ScoresPlan, game, Engine.PYTHON))
     assert [(bool(won[at]), plies[at]) for at in range(game.size)] == list(twin.values())
 
 
@@ -102,7 +103,7 @@ def test_larger_boards_agree_with_layers(board: tuple[int, int], normal: bool) -
     game = Tactics(*board, normal=normal)
     wins, plies = twin_by_layers(game)
     for engine in Engine:
-        stored_wins, stored_plies = decoded(mask.solve_remoteness(game, engine))
+        stored_wins, stored_plies = decoded(solve(mask.ScoresPlan, game, engine))
         assert stored_wins.astype(bool).tolist() == wins
         assert stored_plies.tolist() == plies
 
@@ -111,8 +112,8 @@ def test_larger_boards_agree_with_layers(board: tuple[int, int], normal: bool) -
 @pytest.mark.parametrize("normal", [False, True])
 def test_all_four_ways_give_the_same_bytes(board: tuple[int, int], normal: bool) -> None:
     game = Tactics(*board, normal=normal)
-    slow, fast = (mask.solve_remoteness(game, engine) for engine in Engine)
-    bits = [mask.solve_outcome(game, engine) for engine in Engine]
+    slow, fast = (solve(mask.ScoresPlan, game, engine) for engine in Engine)
+    bits = [solve(mask.BitsPlan, game, engine) for engine in Engine]
     assert slow.totals == fast.totals
     assert bits[0].totals == bits[1].totals == slow.totals._replace(longest=-1)
     for one, other in zip(slow.columns, fast.columns, strict=True):
@@ -131,7 +132,7 @@ def test_normal_play_follows_the_mirror_theorem(board: tuple[int, int]) -> None:
     """Both sides even: answer a move with its image. Both odd: take the centre first."""
     rows, cols = board
     for game in (Tactics(rows, cols, normal=True), Tactics(cols, rows, normal=True)):
-        first_wins = mask.solve_outcome(game, Engine.NUMBA).columns[0].data[0] & 1
+        first_wins = solve(mask.BitsPlan, game, Engine.NUMBA).columns[0].data[0] & 1
         assert first_wins == rows % 2
 
 
@@ -139,7 +140,7 @@ def test_the_finding_in_the_readme() -> None:
     """Misere, the second player wins just where it does under normal play; 1x1 is the exception."""
     for rows in range(1, 5):
         for cols in range(rows, 24 // rows + 1):
-            first_wins = mask.solve_outcome(Tactics(rows, cols), Engine.NUMBA).columns[0].data[0] & 1
+            first_wins = solve(mask.BitsPlan, Tactics(rows, cols), Engine.NUMBA).columns[0].data[0] & 1
             both_even = rows % 2 == cols % 2 == 0
             assert bool(first_wins) is not (both_even or rows == cols == 1), (rows, cols)
 
@@ -180,7 +181,7 @@ def test_games_that_end_before_the_board_is_full(engine: Engine) -> None:
     # Dawson's Kayles: the second player wins a strip of these lengths (OEIS A002187 is 0 there).
     second_wins = {0, 1, 5, 9, 15}
     for length in range(1, 18):
-        solution = mask.solve_outcome(Dominoes(length), engine)
+        solution = solve(mask.BitsPlan, Dominoes(length), engine)
         assert solution.columns[0].data[0] & 1 != (length in second_wins)
 
 
@@ -188,7 +189,7 @@ def test_games_that_end_before_the_board_is_full(engine: Engine) -> None:
 @pytest.mark.parametrize("misere", [False, True])
 def test_stuck_positions_count_for_both_rules(engine: Engine, misere: bool) -> None:
     game = Dominoes(9, misere)
-    won, plies = decoded(mask.solve_remoteness(game, engine))
+    won, plies = decoded(solve(mask.ScoresPlan, game, engine))
     values: dict[int, tuple[bool, int]] = {}
     for index in range(game.size - 1, -1, -1):
         after = [values[one] for one in game.successors_of(index)]
@@ -199,12 +200,12 @@ def test_stuck_positions_count_for_both_rules(engine: Engine, misere: bool) -> N
             values[index] = (True, min(losses) + 1) if losses else (False, max(p for _, p in after) + 1)
     assert all(values[index] == (bool(won[index]), plies[index]) for index in range(game.size))
     assert (
-        mask.solve_outcome(game, engine).columns[0].data == np.packbits(won, bitorder="little")
+        solve(mask.BitsPlan, game, engine).columns[0].data == np.packbits(won, bitorder="little")
     ).all()
 
 
 def test_boards_of_26_cells_keep_outcomes_only() -> None:
-    solution = mask.solve(Tactics(2, 13), Engine.NUMBA)
+    solution = solve(mask.plan, Tactics(2, 13), Engine.NUMBA)
     assert [part.column.name for part in solution.columns] == ["outcome"]
     assert solution.totals.longest == -1
     assert sum(solution.totals.counts) == 1 << 26

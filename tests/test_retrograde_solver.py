@@ -14,6 +14,7 @@ from lookup.errors import GameError
 from lookup.games.tactics import Tactics
 from lookup.values import Outcome, Value
 from tests.graph_game import GraphGame
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from lookup.games.base import Game
@@ -22,7 +23,9 @@ LOSS, DRAW, WIN = Outcome.LOSS, Outcome.DRAW, Outcome.WIN
 
 
 def values(game: Game, engine: Engine) -> list[Value | None]:
-    columns = {part.column.name: part for part in retrograde.solve(game, engine).columns}
+    columns = {
+        part.column.name: part for part in solve(retrograde.RetrogradePlan, game, engine).columns
+    }
     numbers = {
         name: unpack(part.data, part.column.bits, part.column.items) for name, part in columns.items()
     }
@@ -115,15 +118,15 @@ def test_random_graphs_agree_with_the_definition(seed: int) -> None:
 
 def test_a_position_without_moves_that_goes_on_is_refused() -> None:
     with pytest.raises(GameError, match="index 1 of graph has no moves, yet terminal says it goes on"):
-        retrograde.solve(GraphGame(2, ((0, 1),), ()), Engine.PYTHON)
+        solve(retrograde.RetrogradePlan, GraphGame(2, ((0, 1),), ()), Engine.PYTHON)
 
 
 @pytest.mark.parametrize("normal", [False, True])
 def test_two_solvers_give_the_same_bytes(normal: bool) -> None:
     game = Tactics(3, 4, normal=normal)
-    one = mask.solve(game, Engine.PYTHON)
+    one = solve(mask.plan, game, Engine.PYTHON)
     for engine in Engine:
-        other = retrograde.solve(game, engine)
+        other = solve(retrograde.RetrogradePlan, game, engine)
         assert (one.totals.counts, one.totals.longest) == (other.totals.counts, other.totals.longest)
         for left, right in zip(one.columns, other.columns, strict=True):
             assert left.column == right.column
@@ -132,7 +135,7 @@ def test_two_solvers_give_the_same_bytes(normal: bool) -> None:
 
 def test_too_large_a_game_is_refused() -> None:
     with pytest.raises(GameError, match="graph is too large"):
-        retrograde.solve(GraphGame(2**31, ((0, 1),), ()), Engine.PYTHON)
+        solve(retrograde.RetrogradePlan, GraphGame(2**31, ((0, 1),), ()), Engine.PYTHON)
 
 
 @pytest.mark.parametrize("engine", Engine)
@@ -140,4 +143,4 @@ def test_too_large_a_game_is_refused() -> None:
 def test_a_successor_out_of_range_is_refused_not_followed(engine: Engine, successor: int) -> None:
     game = GraphGame(2, ((0, successor), (1, 0)), ())
     with pytest.raises(GameError, match="index 0 of graph has a successor that is no index"):
-        retrograde.solve(game, engine)
+        solve(retrograde.RetrogradePlan, game, engine)

@@ -32,6 +32,7 @@ from lookup.games.step_game import StepGame
 from lookup.games.sticks_special import SticksSpecial, partition_counts
 from lookup.records import Layout
 from lookup.values import Outcome, Value
+from tests.solving import solve
 from tests.test_verify import with_item, write
 
 if TYPE_CHECKING:
@@ -192,7 +193,9 @@ def test_moves_between_indices_are_the_moves_between_rows(longest: int) -> None:
     ],
 )
 def test_every_index_has_the_value_of_its_row(longest: int, engine: Engine) -> None:
-    assert values(steps.solve(SticksSpecial(longest), engine)) == [twin(row) for row in rows(longest)]
+    assert values(solve(steps.StepsPlan, SticksSpecial(longest), engine)) == [
+        twin(row) for row in rows(longest)
+    ]
 
 
 def test_the_twin_has_values_that_differ() -> None:
@@ -203,7 +206,7 @@ def test_the_twin_has_values_that_differ() -> None:
 
 
 def test_both_engines_make_the_same_columns() -> None:
-    compiled, interpreted = (steps.solve(SticksSpecial(28), engine) for engine in Engine)
+    compiled, interpreted = (solve(steps.StepsPlan, SticksSpecial(28), engine) for engine in Engine)
     assert compiled.totals == interpreted.totals
     for one, other in zip(compiled.columns, interpreted.columns, strict=True):
         assert one.column == other.column
@@ -212,14 +215,14 @@ def test_both_engines_make_the_same_columns() -> None:
 
 def test_the_value_of_a_row_does_not_depend_on_the_table() -> None:
     small, large = SticksSpecial(12), SticksSpecial(28)
-    in_small = values(steps.solve(small, Engine.NUMBA))
-    in_large = values(steps.solve(large, Engine.NUMBA))
+    in_small = values(solve(steps.StepsPlan, small, Engine.NUMBA))
+    in_large = values(solve(steps.StepsPlan, large, Engine.NUMBA))
     for index, value in enumerate(in_small):
         assert in_large[large.parse(small.format(index))] == value
 
 
 def test_totals_are_those_of_the_columns() -> None:
-    solution = steps.solve(SticksSpecial(20), Engine.NUMBA)
+    solution = solve(steps.StepsPlan, SticksSpecial(20), Engine.NUMBA)
     found = values(solution)
     losses = sum(value.outcome is LOSS for value in found)
     assert solution.totals == Totals(
@@ -237,9 +240,9 @@ def test_rows_too_long_for_values_have_the_same_outcomes(
     engine: Engine, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     game = SticksSpecial(20)
-    full = steps.solve(game, engine)
+    full = solve(steps.StepsPlan, game, engine)
     monkeypatch.setattr(sticks_special, "LONGEST_WITH_VALUES", 19)
-    bare = steps.solve(game, engine)
+    bare = solve(steps.StepsPlan, game, engine)
     assert [part.column.name for part in bare.columns] == ["outcome"]
     assert column(bare, "outcome") == column(full, "outcome")
     assert bare.totals == Totals(full.totals.counts)
@@ -274,7 +277,7 @@ def test_one_wrong_outcome_among_outcomes_alone_is_found(
 ) -> None:
     game = SticksSpecial(12)
     monkeypatch.setattr(sticks_special, "LONGEST_WITH_VALUES", 11)
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     for at in range(0, game.size, 17):
         forged, changes = with_other_outcome(solution, at)
         with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
@@ -387,7 +390,7 @@ LONGER_AFTER_TWO_STEPS = Drawn(7, stairs(7), ((5, 0),))
 
 @pytest.mark.parametrize("engine", Engine)
 def test_a_loser_takes_two_steps_if_they_last_longer(engine: Engine) -> None:
-    found = values(steps.solve(LONGER_AFTER_TWO_STEPS, engine))
+    found = values(solve(steps.StepsPlan, LONGER_AFTER_TWO_STEPS, engine))
     assert [value.remoteness for value in found] == [0, 1, 1, 2, 3, 1, 4]
     assert [value.outcome is WIN for value in found] == [False, True, True, False, True, True, False]
 
@@ -397,8 +400,8 @@ def test_games_drawn_at_random_agree_with_the_definition(engine: Engine) -> None
     for seed in range(200 if engine == Engine.PYTHON else 3):
         game = at_random(seed)
         expected = game.twin()
-        assert values(steps.solve(game, engine)) == expected
-        bare = steps.solve(at_random(seed, values=False), engine)
+        assert values(solve(steps.StepsPlan, game, engine)) == expected
+        bare = solve(steps.StepsPlan, at_random(seed, values=False), engine)
         assert column(bare, "outcome") == [int(value.outcome is WIN) for value in expected]
 
 
@@ -430,7 +433,7 @@ def test_the_check_finds_any_one_wrong_record_of_drawn_games(engine: Engine) -> 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_one_or_two_steps_down_are_the_game_of_thirds(engine: Engine) -> None:
-    for index, value in enumerate(values(steps.solve(Drawn(200, stairs(200)), engine))):
+    for index, value in enumerate(values(solve(steps.StepsPlan, Drawn(200, stairs(200)), engine))):
         thirds, rest = divmod(index, 3)
         assert value == Value(WIN if rest else LOSS, 2 * thirds + (rest > 0), rest)
 
@@ -454,29 +457,29 @@ def test_a_move_that_does_not_lead_down_is_refused(
 ) -> None:
     """Index 3 is a loss but for what is wrong there, so nothing lets a solver look away."""
     with pytest.raises(GameError, match="index 3 of drawn cannot be solved in order: expected"):
-        steps.solve(replace(game, values_=with_values), engine)
+        solve(steps.StepsPlan, replace(game, values_=with_values), engine)
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_the_largest_values_are_solved_and_larger_ones_refused(engine: Engine) -> None:
-    found = values(steps.solve(Drawn(63, stairs(63), all_below(63)), engine))
+    found = values(solve(steps.StepsPlan, Drawn(63, stairs(63), all_below(63)), engine))
     assert [value.grundy for value in found] == list(range(63))
     with pytest.raises(GameError, match=r"index 63 of drawn .* Grundy values below 63"):
-        steps.solve(Drawn(64, stairs(64), all_below(64)), engine)
+        solve(steps.StepsPlan, Drawn(64, stairs(64), all_below(64)), engine)
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_the_longest_games_are_solved_and_longer_ones_refused(engine: Engine) -> None:
     """A loss at 3 * 127 lasts 254 plies; the win beside it would last 255."""
-    found = values(steps.solve(Drawn(382, stairs(382)), engine))
+    found = values(solve(steps.StepsPlan, Drawn(382, stairs(382)), engine))
     assert found[-1] == Value(LOSS, 254, 0)
     with pytest.raises(GameError, match=r"index 382 of drawn .* short games"):
-        steps.solve(Drawn(383, stairs(383)), engine)
+        solve(steps.StepsPlan, Drawn(383, stairs(383)), engine)
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_outcomes_alone_know_no_such_limits(engine: Engine) -> None:
-    found = column(steps.solve(Drawn(900, stairs(900), values_=False), engine), "outcome")
+    found = column(solve(steps.StepsPlan, Drawn(900, stairs(900), values_=False), engine), "outcome")
     assert found == [int(index % 3 > 0) for index in range(900)]
 
 
@@ -485,7 +488,7 @@ def test_reports_end_when_all_is_done(with_values: bool) -> None:
     seen: list[tuple[int, int]] = []
     size = 380 if with_values else 3000
     game = Drawn(size, stairs(size), values_=with_values)
-    steps.solve(game, Engine.PYTHON, lambda done, total: seen.append((done, total)))
+    solve(steps.StepsPlan, game, Engine.PYTHON, lambda done, total: seen.append((done, total)))
     assert seen == sorted(seen)
     assert seen[-1] == (size, size)
     assert len(seen) > 1 or with_values
@@ -506,14 +509,14 @@ def with_other_outcome(solution: Solution, at: int) -> tuple[Solution, dict[str,
 @pytest.mark.parametrize("longest", [1, 12, 20])
 def test_right_tables_pass(longest: int, engine: Engine, tmp_path: Path) -> None:
     game = SticksSpecial(longest)
-    path = write(tmp_path / "t.h5", game, steps.solve(game, Engine.PYTHON))
+    path = write(tmp_path / "t.h5", game, solve(steps.StepsPlan, game, Engine.PYTHON))
     assert verify_file(path, engine).info.name == game.table_name
 
 
 @pytest.mark.parametrize("engine", Engine)
 def test_any_one_wrong_grundy_value_is_found_where_it_is(engine: Engine, tmp_path: Path) -> None:
     game = SticksSpecial(12)
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     stored = column(solution, "grundy")
     for at in range(0, game.size, 9):
         value = (stored[at] + 1) % (max(stored) + 1)
@@ -529,7 +532,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
     more: int, engine: Engine, tmp_path: Path
 ) -> None:
     game = SticksSpecial(12)
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     stored = column(solution, "remoteness")
     for at in range(0, game.size, 17):
         plies = stored[at] + more
@@ -543,7 +546,7 @@ def test_any_one_wrong_remoteness_is_found_where_it_is(
 @pytest.mark.parametrize("engine", Engine)
 def test_any_one_wrong_outcome_is_found_where_it_is(engine: Engine, tmp_path: Path) -> None:
     game = SticksSpecial(12)
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     for at in range(0, game.size, 17):
         forged, changes = with_other_outcome(solution, at)
         with pytest.raises(VerificationError, match=f"says that index {at} .* but by the rules"):
@@ -552,7 +555,7 @@ def test_any_one_wrong_outcome_is_found_where_it_is(engine: Engine, tmp_path: Pa
 
 def test_the_message_says_what_the_rules_say(tmp_path: Path) -> None:
     game = SticksSpecial(12)
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     at = game.parse("|.|")
     path = write(tmp_path / "t.h5", game, with_item(solution, "remoteness", at, 3))
     with pytest.raises(VerificationError) as caught:
@@ -565,7 +568,7 @@ def test_the_message_says_what_the_rules_say(tmp_path: Path) -> None:
 
 def test_a_game_of_steps_has_no_period(tmp_path: Path) -> None:
     game = SticksSpecial(12)
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     path = write(tmp_path / "t.h5", game, solution, period=Period(0, 1, 9, 0).text)
     with pytest.raises(CorruptTableError):
         verify_file(path)
@@ -577,7 +580,7 @@ def test_numbers_larger_than_any_in_such_a_game_are_found(
     name: str, value: int, engine: Engine, tmp_path: Path
 ) -> None:
     game, at = SticksSpecial(20), 500
-    solution = steps.solve(game, Engine.PYTHON)
+    solution = solve(steps.StepsPlan, game, Engine.PYTHON)
     stored = np.array(column(solution, name), np.uint16)
     stored[at] = value
     pack = packed_grundy if name == "grundy" else packed_remoteness

@@ -19,6 +19,7 @@ from lookup import table as table_module
 from lookup.format import TableInfo
 from lookup.games.tactics import Tactics
 from tests.conftest import same_values
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -215,7 +216,7 @@ def test_through_the_cache_the_answers_are_the_same(
 
 def test_outcomes_without_remoteness(tmp_path: Path, tables: lookup.Tablebase) -> None:
     game = Tactics(4, 4)
-    solution = mask.solve_outcome(game, Engine.PYTHON)
+    solution = solve(mask.BitsPlan, game, Engine.PYTHON)
     info = TableInfo.describe(game, "a test", solution.totals)
     write_table(tmp_path / "tactics-4x4.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "tactics-4x4.h5") as table:
@@ -273,7 +274,7 @@ def test_closing_a_tablebase_closes_its_files(built: Callable[[str], Path]) -> N
 def test_large_tables_have_smaller_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(format_module, "LARGE_TABLE", 100_000)
     game = Tactics(4, 5)
-    solution = mask.solve(game, Engine.PYTHON)
+    solution = solve(mask.plan, game, Engine.PYTHON)
     info = TableInfo.describe(game, "a test", solution.totals)
     write_table(tmp_path / "t.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "t.h5") as table:

@@ -32,6 +32,7 @@ from lookup.games.sticks_heaps import SticksAny, SticksRun
 from lookup.games.tactics import Tactics
 from lookup.reader import TableFile
 from tests.conftest import ROOT, same_values
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -284,7 +285,7 @@ def test_a_file_without_permission(tmp_path: Path) -> None:
 
 def test_unwritten_texts_may_be_empty(tmp_path: Path) -> None:
     game = Tactics(2, 2)
-    solution = mask.solve(game, Engine.PYTHON)
+    solution = solve(mask.plan, game, Engine.PYTHON)
     info = TableInfo.describe(game, "", solution.totals)
     write_table(tmp_path / "t.h5", info, solution.columns)
     with lookup.open_table(tmp_path / "t.h5") as table:
@@ -311,7 +312,7 @@ def test_a_class_beyond_the_records(
 ) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", limit)
     game = Rota()
-    solution = retrograde.solve(game, Engine.PYTHON)
+    solution = solve(retrograde.RetrogradePlan, game, Engine.PYTHON)
     outcome, remoteness, classes = solution.columns
     wrong = PackedColumn(
         classes.column, np.where(classes.data == 5, 999, classes.data).astype(np.uint16)
@@ -327,7 +328,7 @@ def test_a_remoteness_beyond_the_longest(
 ) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", limit)
     game = Tactics(3, 3)
-    path = forge(tmp_path / "t.h5", game, mask.solve(game, Engine.PYTHON).columns, 6)
+    path = forge(tmp_path / "t.h5", game, solve(mask.plan, game, Engine.PYTHON).columns, 6)
     with pytest.raises(CorruptTableError, match="remoteness holds 7, beyond the largest it may, 6"):
         probe_start(path)
 
@@ -353,14 +354,14 @@ def test_a_remoteness_beyond_the_longest(
 )
 def test_a_description_that_contradicts_its_game(changes: dict[str, Any], tmp_path: Path) -> None:
     game = Tactics(3, 3)
-    path = forge(tmp_path / "t.h5", game, mask.solve(game, Engine.PYTHON).columns, 7, **changes)
+    path = forge(tmp_path / "t.h5", game, solve(mask.plan, game, Engine.PYTHON).columns, 7, **changes)
     with pytest.raises(CorruptTableError):
         lookup.open_table(path)
 
 
 def test_a_file_of_the_wrong_width(tmp_path: Path) -> None:
     game = Tactics(3, 3)
-    outcome, remoteness = mask.solve(game, Engine.PYTHON).columns
+    outcome, remoteness = solve(mask.plan, game, Engine.PYTHON).columns
     eight = PackedColumn(outcome.column._replace(bits=8), np.zeros(512, np.uint8))
     with pytest.raises(CorruptTableError, match="expected totals and"):
         lookup.open_table(forge(tmp_path / "t.h5", game, (eight, remoteness), 7))
@@ -390,7 +391,7 @@ PERIOD = '{"checked":100,"period":4,"plies":2,"preperiod":0}'
 )
 def test_a_period_that_cannot_be_is_refused(period: str, tmp_path: Path) -> None:
     game = SticksAny(1, 3)
-    solution = heaps.solve(game, Engine.PYTHON)
+    solution = solve(heaps.HeapsPlan, game, Engine.PYTHON)
     info = TableInfo.describe(game, "a forger", solution.totals)
     assert info.period == PERIOD
     write_table(tmp_path / "t.h5", info._replace(period=period), solution.columns)
@@ -400,7 +401,7 @@ def test_a_period_that_cannot_be_is_refused(period: str, tmp_path: Path) -> None
 
 def test_only_heaps_have_a_period(tmp_path: Path) -> None:
     game = Tactics(2, 2)
-    solution = mask.solve(game, Engine.PYTHON)
+    solution = solve(mask.plan, game, Engine.PYTHON)
     info = TableInfo.describe(game, "a forger", solution.totals)
     forged = info._replace(period='{"checked":15,"period":1,"plies":0,"preperiod":0}')
     write_table(tmp_path / "t.h5", forged, solution.columns)
@@ -410,7 +411,7 @@ def test_only_heaps_have_a_period(tmp_path: Path) -> None:
 
 def test_sums_without_grundy_values_are_refused(tmp_path: Path) -> None:
     game = SticksRun(1, 2, 50)
-    solution = heaps.solve(game, Engine.PYTHON)
+    solution = solve(heaps.HeapsPlan, game, Engine.PYTHON)
     columns = [part for part in solution.columns if part.column.name != "grundy"]
     info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=-1))
     write_table(tmp_path / "t.h5", info, columns)
@@ -420,7 +421,7 @@ def test_sums_without_grundy_values_are_refused(tmp_path: Path) -> None:
 
 def test_a_grundy_value_beyond_the_largest_is_refused(tmp_path: Path) -> None:
     game = SticksAny(1, 3)
-    solution = heaps.solve(game, Engine.PYTHON)
+    solution = solve(heaps.HeapsPlan, game, Engine.PYTHON)
     info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=2))
     write_table(tmp_path / "t.h5", info, solution.columns)
     with pytest.raises(CorruptTableError, match="grundy holds 3, beyond the largest it may, 2"):
@@ -431,7 +432,7 @@ def test_a_grundy_value_beyond_the_largest_is_refused(tmp_path: Path) -> None:
 def test_grundy_values_that_a_game_does_not_have_are_refused(name: str, tmp_path: Path) -> None:
     """Nothing would check them."""
     game = lookup.find_game(name)
-    solution = SOLVERS[game.solver].solve(game, Engine.PYTHON)
+    solution = solve(SOLVERS[game.solver].plan, game, Engine.PYTHON)
     columns = [*solution.columns, packed_grundy(np.zeros(game.size, np.uint8), 0)]
     info = TableInfo.describe(game, "a forger", solution.totals._replace(largest_grundy=0))
     write_table(tmp_path / "t.h5", info, columns)
@@ -441,7 +442,7 @@ def test_grundy_values_that_a_game_does_not_have_are_refused(name: str, tmp_path
 
 def test_remoteness_of_sums_is_refused(tmp_path: Path) -> None:
     game = SticksRun(1, 2, 50)
-    solution = heaps.solve(game, Engine.PYTHON)
+    solution = solve(heaps.HeapsPlan, game, Engine.PYTHON)
     columns = [*solution.columns, packed_remoteness(np.zeros(game.size, np.uint8), 0)]
     info = TableInfo.describe(game, "a forger", solution.totals._replace(longest=0))
     write_table(tmp_path / "t.h5", info, columns)

@@ -18,18 +18,19 @@ from lookup.blocks import pack, unpack
 from lookup.errors import CorruptTableError, MissingTableError, VerificationError
 from lookup.format import TableInfo
 from lookup.games.tactics import Tactics
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from builder.solvers.solution import Solution
 
-SOLVE: dict[str, Any] = {"mask": mask.solve, "retrograde": retrograde.solve}
+PLANS: dict[str, Any] = {"mask": mask.plan, "retrograde": retrograde.RetrogradePlan}
 
 
 def solved(name: str) -> tuple[lookup.Game, Solution]:
     game = lookup.find_game(name)
-    return game, SOLVE[game.solver](game, Engine.PYTHON)
+    return game, solve(PLANS[game.solver], game, Engine.PYTHON)
 
 
 def write(path: Path, game: lookup.Game, solution: Solution, **changes: Any) -> Path:
@@ -65,7 +66,7 @@ def test_right_tables_pass(name: str, engine: Engine, tmp_path: Path) -> None:
 
 def test_outcomes_alone_pass_and_are_checked(tmp_path: Path) -> None:
     game = Tactics(3, 4)
-    solution = mask.solve_outcome(game, Engine.PYTHON)
+    solution = solve(mask.BitsPlan, game, Engine.PYTHON)
     verify_file(write(tmp_path / "t.h5", game, solution))
     for at in (0, 77, 4095):
         bit = int(unpack(solution.columns[0].data, 1, game.size)[at])

@@ -16,6 +16,7 @@ from builder.solvers import ordered
 from lookup import InvalidMoveError, InvalidParameterError, InvalidPositionError, Outcome, Value
 from lookup.blocks import unpack
 from lookup.games.winners_losers import WinnersLosers
+from tests.solving import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -114,7 +115,7 @@ def test_a_line_takes_one_letter_at_a_time(tables: lookup.Tablebase) -> None:
 
 @pytest.mark.parametrize("engine", Engine)
 def test_the_solver_gives_the_same_columns_with_both_engines(engine: Engine) -> None:
-    solution = ordered.solve(WinnersLosers(9), engine)
+    solution = solve(ordered.OrderedPlan, WinnersLosers(9), engine)
     outcome, remoteness = (
         unpack(part.data, part.column.bits, part.column.items).tolist() for part in solution.columns
     )

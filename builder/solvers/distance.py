@@ -12,42 +12,61 @@ import numpy as np
 
 from builder.compile import Engine, Kernel, views
 from builder.solvers import retrograde
-from builder.solvers.solution import PackedColumn, Report, Solution, packed_remoteness, silent
-from lookup.blocks import packed_length
+from builder.solvers.plan import Plan, Shard
+from builder.solvers.retrograde import RetrogradePlan
+from builder.solvers.solution import Computed, PackedColumn, Solution, packed_remoteness
 from lookup.format import Totals, outcome_column
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from lookup.games.base import Game
 
 
-def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
-    """Outcome, a win or (where no win can be reached) a draw, and the number of moves to the win.
+def plan(game: Game, engine: Engine) -> Plan:
+    """Outcome, a win or (where no win can be reached) a draw, and the number of moves to the win."""
+    return RetrogradePlan(game, engine) if game.fill is None else FillPlan(game, engine)
 
-    Raises:
-        GameError: the game is too large for this solver, or breaks the contract.
-    """
-    if game.fill is None:
-        return retrograde.solve(game, engine, report)
-    remoteness = np.zeros(game.size, np.uint32)
 
-    def run(function: Callable[..., object], *arguments: Any) -> object:
-        kernel = Kernel(function)(engine)
-        return kernel(
-            *(views(engine, one)[0] if isinstance(one, np.ndarray) else one for one in arguments)
+class FillPlan(Plan):
+    """What a game fills in itself."""
+
+    def __init__(self, game: Game, engine: Engine) -> None:
+        self._game, self._engine = game, engine
+        self.parallel = False
+        self.total = game.size
+        self.arrays = {"remoteness": np.zeros(game.size, np.uint32)}
+
+    def stages(self) -> Iterator[Sequence[Shard]]:
+        """One shard."""
+        yield [Shard(0, self._game.size, self._game.size)]
+
+    def run(self, shard: Shard) -> None:  # noqa: ARG002 - the only one
+        """Fill the array."""
+
+        def run(function: Callable[..., object], *arguments: Any) -> object:
+            kernel = Kernel(function)(self._engine)
+            return kernel(
+                *(
+                    views(self._engine, one)[0] if isinstance(one, np.ndarray) else one
+                    for one in arguments
+                )
+            )
+
+        assert self._game.fill
+        self._game.fill(self.arrays["remoteness"], run)
+
+    def solution(self) -> Solution:
+        size, remoteness = self._game.size, self.arrays["remoteness"]
+        longest = int(remoteness.max())
+        outcome = Computed(lambda low, high: np.ones(high - low, np.uint8), 1, size)
+        columns = (
+            PackedColumn(outcome_column(1, size), outcome),
+            packed_remoteness(remoteness, longest),
         )
-
-    game.fill(remoteness, run)
-    report(1, 1)
-    longest = int(remoteness.max())
-    won = np.full(packed_length(game.size, 1), 0xFF, np.uint8)
-    won[-1] = (1 << ((game.size - 1) % 8 + 1)) - 1  # padding is 0
-    outcome = PackedColumn(outcome_column(1, game.size), won)
-    columns = (outcome, packed_remoteness(remoteness, longest))
-    return Solution(columns, Totals((0, 0, game.size), longest))
+        return Solution(columns, Totals((0, 0, size), longest))
 
 
-def memory_needed(game: Game) -> int:
-    """Bytes that `solve` takes at its peak."""
-    return retrograde.memory_needed(game) if game.fill is None else 13 * game.size
+def memory_needed(game: Game, engine: Engine) -> int:
+    """Bytes that a plan takes at its peak."""
+    return retrograde.memory_needed(game, engine) if game.fill is None else 9 * game.size

@@ -15,25 +15,27 @@ space all heaps count as rare and nothing is left to search.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from builder.compile import Engine, Kernel, views
 from builder.periods import find_period
+from builder.solvers.plan import Plan, Shard, chain
 from builder.solvers.solution import (
-    Report,
     Solution,
     packed_grundy,
     packed_outcome,
     packed_remoteness,
-    silent,
 )
 from lookup.errors import GameError
 from lookup.format import Totals
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from lookup.format import Period
@@ -45,82 +47,105 @@ _TRIED = 256  # small heaps that are tried for even values before they are searc
 _FIRST_SPACE = 512  # heaps that are solved before a sparse space is looked for
 
 
-def solve(game: HeapGame, engine: Engine, report: Report = silent) -> Solution:
+class HeapsPlan(Plan):
     """Grundy values, the period if one can be proven and, of single heaps, remoteness.
 
-    Raises:
-        GameError: a Grundy value is too large for this solver.
+    Heaps that do not split are one shard. Those that split come in shards that each double what is
+    known: a sparse space is looked for before each, and a period after it, from when on the values are
+    only repeated.
     """
-    grundy: NDArray[np.unsignedinteger]
-    remoteness: NDArray[np.uint32] | None
-    if game.parts == 1:
-        grundy, remoteness = _single(game, engine)
-        period = find_period(grundy, remoteness, game.takes[1], engine)
-    else:
-        grundy, period = _splitting(game, engine, report)
-        remoteness = None
-    codes = np.where(grundy > 0, np.uint8(Outcome.WIN), np.uint8(Outcome.LOSS))
-    wins, largest = int(np.count_nonzero(grundy)), int(grundy.max())
-    columns = [packed_outcome(codes), packed_grundy(grundy, largest)]
-    longest = -1
-    if remoteness is not None:
-        longest = int(remoteness.max())
-        columns.append(packed_remoteness(remoteness, longest))
-    totals = Totals((game.size - wins, 0, wins), longest, largest, period)
-    return Solution(tuple(columns), totals)
+
+    def __init__(self, game: HeapGame, engine: Engine) -> None:
+        self._game, self._engine = game, engine
+        self.parallel = False
+        self.total = game.size
+        self._period: Period | None = None
+        self._tried = 0
+        self._ends = [game.size if game.parts == 1 else min(_FIRST_SPACE, game.size)]
+        while self._ends[-1] < game.size:
+            self._ends.append(min(2 * self._ends[-1], game.size))
+        if game.parts == 1:
+            self.arrays = {name: np.zeros(game.size, np.uint32) for name in ("grundy", "remoteness")}
+        else:
+            self.arrays = {"grundy": np.zeros(game.size, np.uint16)}
+
+    def stages(self) -> Iterator[Sequence[Shard]]:
+        """One stage."""
+        yield chain(pairwise([0, *self._ends]), self.arrays)
+
+    def run(self, shard: Shard) -> None:
+        """The values of a range of heaps.
+
+        Raises:
+            GameError: a Grundy value is too large for this solver.
+        """
+        if self._game.parts == 1:
+            self._run_single()
+        elif period := self._known_period(shard.low):
+            known = self.arrays["grundy"][period.preperiod : period.preperiod + period.period]
+            first = (shard.low - period.preperiod) % period.period
+            self.arrays["grundy"][shard.low : shard.high] = np.resize(
+                np.roll(known, -first), shard.high - shard.low
+            )
+        else:
+            self._run_splitting(shard.low, shard.high)
+
+    def solution(self) -> Solution:
+        """Values, outcomes and what else is known."""
+        game, grundy, remoteness = self._game, self.arrays["grundy"], self.arrays.get("remoteness")
+        period = self._known_period(game.size)
+        codes = np.where(grundy > 0, np.uint8(Outcome.WIN), np.uint8(Outcome.LOSS))
+        wins, largest = int(np.count_nonzero(grundy)), int(grundy.max())
+        columns = [packed_outcome(codes), packed_grundy(grundy, largest)]
+        longest = -1
+        if remoteness is not None:
+            longest = int(remoteness.max())
+            columns.append(packed_remoteness(remoteness, longest))
+        totals = Totals((game.size - wins, 0, wins), longest, largest, period)
+        return Solution(tuple(columns), totals)
+
+    def _known_period(self, known: int) -> Period | None:
+        """The period, if the first so many heaps, all of which are solved, prove one.
+
+        Looked for where each shard ends, so that the proof is the same if some were not run this time.
+        """
+        for end in self._ends:
+            if self._period is None and self._tried < end <= known:
+                grundy, remoteness = self.arrays["grundy"][:end], self.arrays.get("remoteness")
+                self._period = find_period(grundy, remoteness, self._game.takes[1], self._engine)
+                self._tried = end
+        return self._period
+
+    def _run_single(self) -> None:
+        """The values and the remoteness of heaps that do not split."""
+        size, engine = self._game.size, self._engine
+        queues = np.zeros((2, size), np.int64)
+        latest = np.full(size + 1, -1, np.int64)
+        arrays = self.arrays["grundy"], self.arrays["remoteness"], latest, *queues
+        values, plies, seen, quick, slow = views(engine, *arrays)
+        _take(engine)(values, plies, *self._game.takes, seen, quick, slow)
+
+    def _run_splitting(self, low: int, high: int) -> None:
+        """The values of heaps that split, from those before."""
+        (fewest, most), engine, grundy = self._game.takes, self._engine, self.arrays["grundy"]
+        odd = _odd_values(grundy[:low]) if low else np.zeros(VALUES, np.bool_)
+        rares = np.flatnonzero(~odd[grundy[:low]])
+        rare = np.zeros(high, np.int64)
+        rare[: len(rares)] = rares
+        latest = np.full(VALUES, -1, np.int64)
+        values, seen = views(engine, grundy, latest)
+        for left in range(max(0, low - most), low - fewest):
+            _scan(engine)(values, left, seen)
+        spaces = views(engine, odd, rare)
+        if _split(engine)(values, low, high, fewest, most, *spaces, len(rares), seen) < 0:
+            name = self._game.table_name
+            raise GameError(f"{name} has Grundy values of {VALUES} and more: expected smaller ones")
 
 
-def memory_needed(game: HeapGame) -> int:
-    """Bytes that `solve` takes at its peak."""
+def memory_needed(game: HeapGame, engine: Engine) -> int:  # noqa: ARG001 - the same for both
+    """Bytes that a plan takes at its peak."""
     listed = 8 * game.parts * game.max_moves  # of the largest heap, when it is checked
     return 64 * game.size + 8 * VALUES + 4 * listed
-
-
-def _single(game: HeapGame, engine: Engine) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
-    """The values and the remoteness of heaps that do not split."""
-    fewest, most = game.takes
-    grundy, remoteness = np.zeros(game.size, np.uint32), np.zeros(game.size, np.uint32)
-    queues = np.zeros((2, game.size), np.int64)
-    latest = np.full(game.size + 1, -1, np.int64)
-    values, plies, seen, quick, slow = views(engine, grundy, remoteness, latest, queues[0], queues[1])
-    _take(engine)(values, plies, fewest, most, seen, quick, slow)
-    return grundy, remoteness
-
-
-def _splitting(
-    game: HeapGame, engine: Engine, report: Report
-) -> tuple[NDArray[np.uint16], Period | None]:
-    """The values of heaps that split: computed until a period is proven, then repeated."""
-    fewest, most = game.takes
-    grundy = np.zeros(game.size, np.uint16)
-    latest = np.full(VALUES, -1, np.int64)
-    odd = np.zeros(VALUES, np.bool_)
-    rare = np.zeros(game.size, np.int64)
-    split, scan = _split(engine), _scan(engine)
-    values, seen = views(engine, grundy, latest)
-    low, high = 0, min(_FIRST_SPACE, game.size)
-    while low < game.size:
-        if low:
-            odd = _odd_values(grundy[:low])
-        rares = np.flatnonzero(~odd[grundy[:low]])
-        rare[: len(rares)] = rares
-        # What the last sets had in odd values may be unknown if the space is new.
-        for left in range(max(0, low - most), low - fewest):
-            scan(values, left, seen)
-        if split(values, low, high, fewest, most, *views(engine, odd, rare), len(rares), seen) < 0:
-            raise _too_large(game)
-        report(high, game.size)
-        if period := find_period(grundy[:high], None, most, engine):
-            known = grundy[period.preperiod : period.preperiod + period.period]
-            grundy[period.preperiod :] = np.resize(known, game.size - period.preperiod)
-            report(game.size, game.size)
-            return grundy, period
-        low, high = high, min(2 * high, game.size)
-    return grundy, None
-
-
-def _too_large(game: HeapGame) -> GameError:
-    return GameError(f"{game.table_name} has Grundy values of {VALUES} and more: expected smaller ones")
 
 
 def _odd_values(grundy: NDArray[np.uint16]) -> NDArray[np.bool_]:

@@ -7,20 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule, views
-from builder.solvers.solution import (
-    Report,
-    Solution,
-    packed_outcome,
-    packed_remoteness,
-    silent,
-    slices,
-)
+from builder.solvers.plan import Plan, Shard, chain
+from builder.solvers.solution import Solution, packed_outcome, packed_remoteness, slices
 from lookup.errors import GameError
 from lookup.format import Totals
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import MutableSequence
+    from collections.abc import Iterator, MutableSequence, Sequence
 
     from numpy.typing import NDArray
 
@@ -29,34 +23,54 @@ if TYPE_CHECKING:
 # Compiled code knows no enums.
 LOSS, DRAW, WIN = int(Outcome.LOSS), int(Outcome.DRAW), int(Outcome.WIN)
 LONGEST = 255
-_SLICE = 1 << 18  # indices between two reports
+_SLICE = 1 << 18  # indices in a shard
 
 
-def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
-    """Outcome and remoteness of every index.
+class OrderedPlan(Plan):
+    """Outcome and remoteness of every index; a shard is a range of it, and needs the one before."""
 
-    Raises:
-        GameError: a move does not lead to a smaller index, or a game lasts longer than 255 plies.
-    """
-    outcome, remoteness = np.zeros(game.size, np.uint8), np.zeros(game.size, np.uint8)
-    rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
-    out = buffer(game.max_moves, engine)
-    settle = _settle(engine)
-    for low, high in slices(0, game.size, _SLICE):
-        bad = settle(*rules, low, high, out, *views(engine, outcome, remoteness))
+    def __init__(self, game: Game, engine: Engine) -> None:
+        self._game, self._engine = game, engine
+        self.parallel = False
+        self.total = game.size
+        self._outcome, self._remoteness = np.zeros(game.size, np.uint8), np.zeros(game.size, np.uint8)
+        self.arrays = {"outcome": self._outcome, "remoteness": self._remoteness}
+        self._rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
+        self._settle = _settle(engine)
+
+    def stages(self) -> Iterator[Sequence[Shard]]:
+        """One stage."""
+        yield chain(slices(0, self._game.size, _SLICE), self.arrays)
+
+    def run(self, shard: Shard) -> None:
+        """Settle a range.
+
+        Raises:
+            GameError: a move does not lead to a smaller index, or a game lasts longer than 255 plies.
+        """
+        arrays = views(self._engine, self._outcome, self._remoteness)
+        out = buffer(self._game.max_moves, self._engine)
+        bad = self._settle(*self._rules, shard.low, shard.high, out, *arrays)
         if bad >= 0:
             problem = f"expected moves to smaller indices, and at most {LONGEST} plies to the end"
-            raise GameError(f"index {bad} of {game.table_name} cannot be solved in order: {problem}")
-        report(high, game.size)
-    counts = [int(np.count_nonzero(outcome == code)) for code in (LOSS, DRAW, WIN)]
-    longest = int(remoteness.max())
-    columns = (packed_outcome(outcome), packed_remoteness(remoteness, longest))
-    return Solution(columns, Totals((counts[0], counts[1], counts[2]), longest))
+            name = self._game.table_name
+            raise GameError(f"index {bad} of {name} cannot be solved in order: {problem}")
+
+    def solution(self) -> Solution:
+        """Both arrays."""
+        counts = np.zeros(WIN + 1, np.int64)
+        for low, high in slices(0, self._game.size, _SLICE):
+            counts += np.bincount(self._outcome[low:high], minlength=WIN + 1)
+        longest = int(self._remoteness.max())
+        columns = (packed_outcome(self._outcome), packed_remoteness(self._remoteness, longest))
+        return Solution(
+            columns, Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
+        )
 
 
-def memory_needed(game: Game) -> int:
-    """Bytes that `solve` takes at its peak: both arrays, and what packing them takes."""
-    return 5 * game.size
+def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same for both
+    """Bytes that a plan takes at its peak: both arrays, and what looking at a stretch of them takes."""
+    return 2 * game.size + 16 * min(game.size, _SLICE)
 
 
 @Kernel

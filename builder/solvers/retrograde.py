@@ -15,18 +15,17 @@ a class has a move to another if and only if its representative has.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule
+from builder.solvers.plan import Piece, Plan, Shard
 from builder.solvers.solution import (
-    Report,
     Solution,
     packed_classes,
     packed_outcome,
     packed_remoteness,
-    silent,
     slices,
 )
 from lookup.errors import GameError
@@ -34,7 +33,7 @@ from lookup.format import Totals
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableSequence
+    from collections.abc import Iterator, MutableSequence, Sequence
 
     from numpy.typing import NDArray
 
@@ -44,7 +43,8 @@ if TYPE_CHECKING:
 NOT_A_POSITION, LOSS, DRAW, WIN = map(int, Outcome)
 UNSETTLED = 255
 LARGEST = 2**31 - 1
-_SLICE = 1 << 18  # nodes between two reports
+OPEN, LIST, QUEUE = 0, 1, 2  # stages
+_SLICE = 1 << 18  # nodes in a shard
 
 
 @dataclass(frozen=True)
@@ -73,114 +73,128 @@ class Nodes:
         return cls(count, classes, np.concatenate([[-1], first[numbers > 0]]))
 
 
-def solve(game: Game, engine: Engine, report: Report = silent) -> Solution:
+class RetrogradePlan(Plan):
     """Outcome and remoteness of every index or, if the game has symmetries, of every class.
 
-    Raises:
-        GameError: the game is too large for this solver, or breaks the contract.
+    The first stage opens ranges of nodes: it settles what has ended and counts the moves of the rest.
+    The second, for games without predecessors, lists their moves turned round. Then a stretch of the
+    queue is a stage; the plan finds its place there again by `cursor`: the stage, and where the queue
+    begins and ends.
     """
-    if game.size > LARGEST or game.max_moves > np.iinfo(np.uint16).max:
-        raise GameError(f"{game.table_name} is too large: at most {LARGEST} indices, 65535 moves each")
-    nodes = Nodes.of(game, engine)
-    outcome, remoteness = _settle(game, nodes, engine, report)
-    weights = np.bincount(nodes.classes, minlength=nodes.count) if game.symmetries > 1 else None
-    counts = np.bincount(outcome, weights, minlength=WIN + 1).astype(np.int64).tolist()
-    longest = int(remoteness.max())
-    columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
-    if game.symmetries > 1:
-        columns.append(packed_classes(nodes.classes.view(np.uint32), nodes.count))
-    totals = Totals((counts[LOSS], counts[DRAW], counts[WIN]), longest)
-    return Solution(tuple(columns), totals)
+
+    settles: ClassVar[bool] = False
+
+    def __init__(self, game: Game, engine: Engine) -> None:
+        if game.size > LARGEST or game.max_moves > np.iinfo(np.uint16).max:
+            limit = f"at most {LARGEST} indices, 65535 moves each"
+            raise GameError(f"{game.table_name} is too large: {limit}")
+        self._game, self._engine = game, engine
+        self._nodes = Nodes.of(game, engine)
+        count = self._nodes.count
+        listed = game.predecessors is None
+        # Counting the moves into a node is not for several threads.
+        self.parallel = engine == Engine.NUMBA and not listed
+        self.total = count * (3 if listed else 2)
+        self.arrays = {
+            "cursor": np.array([OPEN, 0, 0], np.int64),
+            "outcome": np.full(count, UNSETTLED, np.uint8),
+            "unrefuted": np.zeros(count, np.uint16),
+            "remoteness": np.zeros(count, np.uint32),
+            # Every node enters the queue once, in the order of remoteness.
+            "queue": np.zeros(count, np.uint32),
+            # The predecessors of node v are sources[places[v] : places[v + 1]], if they are listed.
+            "places": np.zeros(count + 1 if listed else 0, np.int64),
+            "sources": np.zeros(count * game.max_moves if listed else 0, np.uint32),
+        }
+        self._rules = rule(game.successors, engine), rule(game.predecessors or game.successors, engine)
+        self._tests = rule(game.terminal, engine), rule(game.is_position, engine)
+
+    def stages(self) -> Iterator[Sequence[Shard]]:
+        """Open, list, and go through the queue, from where the cursor says."""
+        cursor, count = self.arrays["cursor"], self._nodes.count
+        if cursor[0] == OPEN:
+            yield [Shard(low, high, high - low) for low, high in slices(0, count, _SLICE)]
+            self._check_stuck()
+            np.cumsum(self.arrays["places"], out=self.arrays["places"])
+            cursor[0] = LIST
+        if cursor[0] == LIST:
+            if len(self.arrays["places"]):
+                yield [Shard(low, high, high - low) for low, high in slices(0, count, _SLICE)]
+            outcome = self.arrays["outcome"]
+            ended = np.flatnonzero((outcome == LOSS) | (outcome == WIN))
+            self.arrays["queue"][: len(ended)] = ended
+            cursor[:] = QUEUE, 0, len(ended)
+        while cursor[1] < cursor[2]:
+            low = int(cursor[1])
+            yield [Shard(low, low + _SLICE, min(_SLICE, int(cursor[2]) - low))]
+
+    def run(self, shard: Shard) -> None:
+        """One range of nodes, or one stretch of the queue.
+
+        Raises:
+            GameError: a successor is out of range.
+        """
+        arrays, nodes, engine = self.arrays, self._nodes, self._engine
+        successors, predecessors = self._rules
+        out = buffer(max(self._game.max_predecessors, self._game.max_moves), engine)
+        cursor, outcome, unrefuted = arrays["cursor"], arrays["outcome"], arrays["unrefuted"]
+        walk = nodes.classes, nodes.representatives
+        places, sources = arrays["places"], arrays["sources"]
+        if cursor[0] == OPEN:
+            wild = _open_nodes(engine)(
+                successors, *self._tests, *walk, out, shard.low, shard.high, outcome, unrefuted, places
+            )
+            if wild >= 0:
+                name = self._game.table_name
+                raise GameError(f"index {wild} of {name} has a successor that is no index")
+        elif cursor[0] == LIST:
+            _list_sources(engine)(
+                successors, *walk, out, shard.low, shard.high, outcome, places, sources
+            )
+        else:
+            low, end = int(cursor[1]), int(cursor[2])
+            end = _propagate(engine)(
+                predecessors, *walk, places, sources, self._game.players == 1, arrays["queue"],
+                low, _SLICE, end, out, outcome, unrefuted, arrays["remoteness"],
+            )  # fmt: skip
+            cursor[1:] = min(low + _SLICE, end), end
+
+    def state(self) -> Sequence[Piece]:
+        """All arrays, of the lists only what is used."""
+        used = int(self.arrays["places"][-1]) if len(self.arrays["places"]) else 0
+        lengths = {name: len(array) for name, array in self.arrays.items()} | {"sources": used}
+        return [Piece(name, 0, length) for name, length in lengths.items()]
+
+    def solution(self) -> Solution:
+        """What is not settled is a draw."""
+        outcome, remoteness = self.arrays["outcome"], self.arrays["remoteness"]
+        outcome[outcome == UNSETTLED] = DRAW
+        weights = None
+        if self._game.symmetries > 1:
+            weights = np.bincount(self._nodes.classes, minlength=self._nodes.count)
+        counts = np.bincount(outcome, weights, minlength=WIN + 1).astype(np.int64).tolist()
+        longest = int(remoteness.max())
+        columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
+        if self._game.symmetries > 1:
+            columns.append(packed_classes(self._nodes.classes.view(np.uint32), self._nodes.count))
+        totals = Totals((counts[LOSS], counts[DRAW], counts[WIN]), longest)
+        return Solution(tuple(columns), totals)
+
+    def _check_stuck(self) -> None:
+        outcome, unrefuted = self.arrays["outcome"], self.arrays["unrefuted"]
+        stuck = np.flatnonzero((outcome == UNSETTLED) & (unrefuted == 0))
+        if len(stuck):
+            nodes = self._nodes
+            index = int(nodes.representatives[stuck[0]] if len(nodes.classes) else stuck[0])
+            name = self._game.table_name
+            raise GameError(f"index {index} of {name} has no moves, yet terminal says it goes on")
 
 
-def memory_needed(game: Game) -> int:
-    """Bytes that `solve` takes at its peak, supposing the most moves and no two alike positions."""
+def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same for both
+    """Bytes that a plan takes at its peak, supposing the most moves and no two alike positions."""
     of_a_move = 0 if game.predecessors else 4
     of_a_class = 0 if game.symmetries == 1 else 24
     return game.size * (24 + of_a_class + of_a_move * game.max_moves)
-
-
-def _settle(
-    game: Game, nodes: Nodes, engine: Engine, report: Report
-) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """The outcome and the remoteness of every node."""
-    outcome = np.full(nodes.count, UNSETTLED, np.uint8)
-    unrefuted = np.zeros(nodes.count, np.uint16)
-    steps = _steps(nodes.count, 2 if game.predecessors else 3, report)
-    places, sources = _prepare_nodes(game, nodes, engine, outcome, unrefuted, steps)
-
-    # Every node enters the queue once, in the order of remoteness.
-    queue = np.zeros(nodes.count, np.uint32)
-    ended = np.flatnonzero((outcome == LOSS) | (outcome == WIN))
-    queue[: len(ended)] = ended
-    predecessors = rule(game.predecessors or game.successors, engine)
-    out = buffer(max(game.max_predecessors, game.max_moves), engine)
-    propagate = _propagate(engine)
-    remoteness = np.zeros(nodes.count, np.uint32)
-    low, end = 0, len(ended)
-    while low < end:
-        end = propagate(
-            predecessors, nodes.classes, nodes.representatives, places, sources,
-            game.players == 1, queue, low, _SLICE, end, out, outcome, unrefuted, remoteness,
-        )  # fmt: skip
-        passed = min(_SLICE, end - low)
-        steps(passed)
-        low += passed
-    steps(nodes.count - end)
-    outcome[outcome == UNSETTLED] = DRAW
-    return outcome, remoteness
-
-
-def _steps(nodes: int, passes: int, report: Report) -> Callable[[int], None]:
-    """A function to tell how many nodes more have been passed, of all nodes in all passes."""
-    done = 0
-
-    def steps(more: int) -> None:
-        nonlocal done
-        done += more
-        report(done, nodes * passes)
-
-    return steps
-
-
-def _prepare_nodes(
-    game: Game,
-    nodes: Nodes,
-    engine: Engine,
-    outcome: NDArray[np.uint8],
-    unrefuted: NDArray[np.uint16],
-    steps: Callable[[int], None],
-) -> tuple[NDArray[np.int64], NDArray[np.uint32]]:
-    """Settle the ended nodes, count the moves of the others, and list their moves turned round.
-
-    The list is empty if the game has predecessors of its own; else the predecessors of node v are
-    `sources[places[v] : places[v + 1]]`.
-    """
-    listed = game.predecessors is None
-    successors = rule(game.successors, engine)
-    tests = rule(game.terminal, engine), rule(game.is_position, engine)
-    out = buffer(game.max_moves, engine)
-    places = np.zeros(nodes.count + 1 if listed else 0, np.int64)
-    sources = np.zeros(0, np.uint32)
-    walk = (nodes.classes, nodes.representatives, out)
-    open_nodes, list_sources = _open_nodes(engine), _list_sources(engine)
-    for low, high in slices(0, nodes.count, _SLICE):
-        wild = open_nodes(successors, *tests, *walk, low, high, outcome, unrefuted, places)
-        if wild >= 0:
-            raise GameError(f"index {wild} of {game.table_name} has a successor that is no index")
-        steps(high - low)
-    stuck = np.flatnonzero((outcome == UNSETTLED) & (unrefuted == 0))
-    if len(stuck):
-        index = int(nodes.representatives[stuck[0]] if len(nodes.classes) else stuck[0])
-        problem = f"index {index} of {game.table_name} has no moves, yet terminal says it goes on"
-        raise GameError(problem)
-    if listed:
-        np.cumsum(places, out=places)
-        sources = np.zeros(int(places[-1]), np.uint32)
-        for low, high in slices(0, nodes.count, _SLICE):
-            list_sources(successors, *walk, low, high, outcome, places, sources)
-            steps(high - low)
-    return places, sources
 
 
 # --- kernels --------------------------------------------------------------------------------------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+_STRETCH = 1 << 22  # items looked at a time
+
+Items: TypeAlias = Callable[[int, int], "NDArray[np.unsignedinteger]"]
+"""A stretch of items, from the first number to before the second."""
+
 Report: TypeAlias = Callable[[int, int], None]
 """Told now and then how many steps are done, of how many in all."""
 
@@ -32,12 +37,40 @@ def silent(done: int, total: int) -> None:
     """The report of a caller who does not want to know."""
 
 
+class Elements(Protocol):
+    """Packed elements that can be asked for stretch by stretch: an array, or `Computed`."""
+
+    def __getitem__(self, key: slice, /) -> NDArray[np.unsignedinteger]:
+        """Those from `key.start` to `key.stop`."""
+
+
+class Computed:
+    """Packed elements made of items when they are asked for, so that no packed copy is held.
+
+    `items(low, high)` gives a stretch of `count` items, each of which is packed into `bits` bits.
+    """
+
+    def __init__(self, items: Items, bits: int, count: int) -> None:
+        self._items, self._bits, self._count = items, bits, count
+
+    def __getitem__(self, key: slice, /) -> NDArray[np.unsignedinteger]:
+        share = max(1, 8 // self._bits)
+        low, high = key.start * share, min(key.stop * share, self._count)
+        return pack(self._items(low, high), self._bits)
+
+
 @dataclass(frozen=True)
 class PackedColumn:
-    """A column and its packed elements."""
+    """A column and its packed elements; `array` names the array of the plan that holds just these."""
 
     column: Column
-    data: NDArray[np.unsignedinteger]
+    elements: Elements
+    array: str = ""
+
+    @property
+    def data(self) -> NDArray[np.unsignedinteger]:
+        """All elements."""
+        return self.elements[0 : self.column.length]
 
 
 @dataclass(frozen=True)
@@ -56,25 +89,34 @@ def slices(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
 
 def packed_outcome(codes: NDArray[np.uint8]) -> PackedColumn:
     """Codes of `Outcome` in as few bits as they need."""
-    has_others = bool(((codes == Outcome.DRAW) | (codes == Outcome.NOT_A_POSITION)).any())
-    if has_others:
-        return PackedColumn(outcome_column(2, len(codes)), pack(codes, 2))
-    return PackedColumn(outcome_column(1, len(codes)), pack((codes == Outcome.WIN).view(np.uint8), 1))
+    only = (Outcome.LOSS, Outcome.WIN)
+    narrow = all(np.isin(codes[low:high], only).all() for low, high in slices(0, len(codes), _STRETCH))
+    if not narrow:
+        return _packed(outcome_column(2, len(codes)), codes)
+
+    def won(low: int, high: int) -> NDArray[np.uint8]:
+        return np.equal(codes[low:high], Outcome.WIN).view(np.uint8)
+
+    return PackedColumn(outcome_column(1, len(codes)), Computed(won, 1, len(codes)))
 
 
 def packed_remoteness(remoteness: NDArray[np.unsignedinteger], longest: int) -> PackedColumn:
     """Remoteness in as few bits as the longest needs."""
-    bits = smallest_bits(longest)
-    return PackedColumn(remoteness_column(bits, len(remoteness)), pack(remoteness, bits))
+    return _packed(remoteness_column(smallest_bits(longest), len(remoteness)), remoteness)
 
 
 def packed_grundy(grundy: NDArray[np.unsignedinteger], largest: int) -> PackedColumn:
     """Grundy values in as few bits as the largest needs."""
-    bits = smallest_bits(largest)
-    return PackedColumn(grundy_column(bits, len(grundy)), pack(grundy, bits))
+    return _packed(grundy_column(smallest_bits(largest), len(grundy)), grundy)
 
 
 def packed_classes(classes: NDArray[np.unsignedinteger], records: int) -> PackedColumn:
     """The map from index to record."""
-    bits = smallest_bits(records - 1)
-    return PackedColumn(classes_column(bits, len(classes)), pack(classes, bits))
+    return _packed(classes_column(smallest_bits(records - 1), len(classes)), classes)
+
+
+def _packed(column: Column, items: NDArray[np.unsignedinteger]) -> PackedColumn:
+    def some(low: int, high: int) -> NDArray[np.unsignedinteger]:
+        return items[low:high]
+
+    return PackedColumn(column, Computed(some, column.bits, column.items))

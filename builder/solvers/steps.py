@@ -8,26 +8,25 @@ whether it is won, and whether one step leads to a loss.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule, views
+from builder.solvers.plan import Plan, Shard, chain
 from builder.solvers.solution import (
+    Computed,
     PackedColumn,
-    Report,
     Solution,
     packed_grundy,
     packed_remoteness,
-    silent,
     slices,
 )
-from lookup.blocks import pack
 from lookup.errors import GameError
 from lookup.format import Totals, outcome_column
 
 if TYPE_CHECKING:
-    from collections.abc import MutableSequence, Sequence
+    from collections.abc import Iterator, MutableSequence, Sequence
 
     from numpy.typing import NDArray
 
@@ -37,53 +36,78 @@ if TYPE_CHECKING:
 VALUES = 63  # sets of Grundy values are the bits of a word but its sign
 NEVER = 255
 WON, STEP_WINS = 1, 2
-_SLICE, _COMPILED_SLICE = 1 << 10, 1 << 16  # positions between two reports
+_SLICE, _COMPILED_SLICE = 1 << 10, 1 << 16  # positions in a shard
 
 
-def solve(game: StepGame, engine: Engine, report: Report = silent) -> Solution:
+class StepsPlan(Plan):
     """Outcome of every index and, if the game stores values, Grundy value and remoteness.
 
-    Raises:
-        GameError: a move does not lead to a smaller index, or a value is too large for this solver.
+    A shard is a range of the index, and needs the one before.
     """
-    if not game.stores_values:
-        return _solve_outcomes(game, engine, report)
-    grundy, remoteness, quickest, longest_ahead = (np.zeros(game.size, np.uint8) for _ in range(4))
-    stepped = np.zeros(game.size, np.int64)
-    arrays = (grundy, remoteness, stepped, quickest, longest_ahead)
-    _run(game, engine, _settle(engine), arrays, report)
-    wins, largest, longest = int(np.count_nonzero(grundy)), int(grundy.max()), int(remoteness.max())
-    columns = (
-        PackedColumn(outcome_column(1, game.size), pack((grundy > 0).view(np.uint8), 1)),
-        packed_grundy(grundy, largest),
-        packed_remoteness(remoteness, longest),
-    )
-    return Solution(columns, Totals((game.size - wins, 0, wins), longest, largest))
 
+    def __init__(self, game: StepGame, engine: Engine) -> None:
+        self._game, self._engine = game, engine
+        self.parallel = False
+        self.total = game.size
+        if game.stores_values:
+            names = {"grundy": np.uint8, "remoteness": np.uint8, "stepped": np.int64}
+            names |= {"quickest": np.uint8, "longest": np.uint8}
+            self._settle = _settle(engine)
+        else:
+            names = {"flags": np.uint8}
+            self._settle = _settle_outcomes(engine)
+        self.arrays = {name: np.zeros(game.size, dtype) for name, dtype in names.items()}
+        self._steps, self._leaps = rule(game.steps, engine), rule(game.leaps, engine)
 
-def _solve_outcomes(game: StepGame, engine: Engine, report: Report) -> Solution:
-    flags = np.zeros(game.size, np.uint8)
-    _run(game, engine, _settle_outcomes(engine), (flags,), report)
-    flags &= np.uint8(WON)
-    wins = int(np.count_nonzero(flags))
-    outcome = PackedColumn(outcome_column(1, game.size), pack(flags, 1))
-    return Solution((outcome,), Totals((game.size - wins, 0, wins)))
+    def stages(self) -> Iterator[Sequence[Shard]]:
+        """One stage."""
+        length = _COMPILED_SLICE if self._engine == Engine.NUMBA else _SLICE
+        yield chain(slices(0, self._game.size, length), self.arrays)
 
+    def run(self, shard: Shard) -> None:
+        """Settle a range.
 
-def memory_needed(game: StepGame) -> int:
-    """Bytes that `solve` takes at its peak."""
-    return (16 if game.stores_values else 3) * game.size
-
-
-def _run(game: StepGame, engine: Engine, settle: Any, arrays: Sequence[Any], report: Report) -> None:
-    steps, leaps = rule(game.steps, engine), rule(game.leaps, engine)
-    out = buffer(game.max_steps, engine)
-    for low, high in slices(0, game.size, _COMPILED_SLICE if engine == Engine.NUMBA else _SLICE):
-        bad = settle(steps, leaps, low, high, out, *views(engine, *arrays))
+        Raises:
+            GameError: a move does not lead to a smaller index, or a value is too large for this solver.
+        """
+        out = buffer(self._game.max_steps, self._engine)
+        arrays = views(self._engine, *self.arrays.values())
+        bad = self._settle(self._steps, self._leaps, shard.low, shard.high, out, *arrays)
         if bad >= 0:
             problem = f"expected moves to smaller indices, Grundy values below {VALUES} and short games"
-            raise GameError(f"index {bad} of {game.table_name} cannot be solved in order: {problem}")
-        report(high, game.size)
+            name = self._game.table_name
+            raise GameError(f"index {bad} of {name} cannot be solved in order: {problem}")
+
+    def solution(self) -> Solution:
+        """The columns that the game stores."""
+        size = self._game.size
+        if not self._game.stores_values:
+            flags = self.arrays["flags"]
+
+            def won(low: int, high: int) -> NDArray[np.uint8]:
+                return flags[low:high] & np.uint8(WON)
+
+            wins = sum(int(np.count_nonzero(won(*part))) for part in slices(0, size, _COMPILED_SLICE))
+            column = PackedColumn(outcome_column(1, size), Computed(won, 1, size))
+            return Solution((column,), Totals((size - wins, 0, wins)))
+        grundy, remoteness = self.arrays["grundy"], self.arrays["remoteness"]
+
+        def has_value(low: int, high: int) -> NDArray[np.uint8]:
+            return (grundy[low:high] > 0).view(np.uint8)
+
+        wins, largest = int(np.count_nonzero(grundy)), int(grundy.max())
+        longest = int(remoteness.max())
+        columns = (
+            PackedColumn(outcome_column(1, size), Computed(has_value, 1, size)),
+            packed_grundy(grundy, largest),
+            packed_remoteness(remoteness, longest),
+        )
+        return Solution(columns, Totals((size - wins, 0, wins), longest, largest))
+
+
+def memory_needed(game: StepGame, engine: Engine) -> int:  # noqa: ARG001 - the same for both
+    """Bytes that a plan takes at its peak."""
+    return (12 if game.stores_values else 1) * game.size + _COMPILED_SLICE
 
 
 # --- kernels --------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from lookup.errors import InvalidParameterError, InvalidPositionError
 from lookup.games.mask_game import MaskGame
 
-MAX_CELLS = 30
+MAX_CELLS = 36
 _TO_BITS = str.maketrans(".X", "01")
 _TO_TEXT = str.maketrans("01", ".X")
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")

@@ -1,0 +1,265 @@
+"""A build that was stopped goes on, and gives the same bytes as one that was not."""
+
+from __future__ import annotations
+
+import errno
+import random
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from builder import build, checkpoints
+from builder.build import build_table
+from builder.compile import Engine
+from builder.parts import Encoded, Part, PartWriter, encode_chunk
+from builder.solvers import mask
+from lookup.games.clock import Clock
+from lookup.games.rota import Rota
+from lookup.games.sticks_heaps import SticksAny, SticksRun
+from lookup.games.sticks_special import SticksSpecial
+from lookup.games.tactics import Tactics
+from lookup.games.winners_losers import WinnersLosers
+from lookup.reader import TableFile
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from builder.solvers.plan import Plan, Shard
+
+EVERY_KIND = [
+    Tactics(2, 11), Tactics(2, 13), Rota(), SticksAny(1, 3), SticksRun(1, 3), SticksRun(1, 2),
+    SticksSpecial(30), Clock(4, 5), WinnersLosers(18),
+]  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def unverified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes are compared with those of a whole build; to verify each would take minutes."""
+
+    def opened(temporary: Path, *arguments: Any) -> TableFile:
+        file = TableFile(temporary)
+        file.close()
+        return file
+
+    monkeypatch.setattr(build, "_verify", opened)
+
+
+class Stopped(Exception):  # noqa: N818 - what happens to a build, and no error of ours
+    """The plug was pulled."""
+
+
+def stop_after(monkeypatch: pytest.MonkeyPatch, game: Any, shards: int) -> list[Shard]:
+    """Let builds of a game stop before their plan runs one more shard; lists those that ran."""
+    right = build.solver_of(game)
+    ran: list[Shard] = []
+
+    def plan(game: Any, engine: Engine) -> Plan:
+        made = right.plan(game, engine)
+        run = made.run
+
+        def counted(shard: Shard) -> None:
+            if len(ran) >= shards:
+                raise Stopped
+            run(shard)
+            ran.append(shard)
+
+        made.run = counted  # type: ignore[method-assign]
+        return made
+
+    monkeypatch.setattr(build, "solver_of", lambda game: right._replace(plan=plan))
+    monkeypatch.setattr(checkpoints, "SHARE", float("inf"))  # everything is kept at once
+    return ran
+
+
+def kept(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*.part") if path.is_file()]
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("game", EVERY_KIND, ids=str)
+def test_a_build_goes_on_where_it_was_stopped(
+    game: Any, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if game.size > 1 << 20 and engine == Engine.PYTHON:
+        monkeypatch.setattr(mask, "_WHOLE_CELLS", 11)
+        with_remoteness = game.cells == 22
+        monkeypatch.setattr(mask, "REMOTENESS_CELLS", 20 if with_remoteness else 0)
+        game = Tactics(2, 7) if with_remoteness else Tactics(3, 5)
+    whole = build_table(game, tmp_path / "whole", engine=engine, patience=1e9).path.read_bytes()
+    with monkeypatch.context() as patch:
+        all_of_them = stop_after(patch, game, 10**9)
+        build_table(game, tmp_path / "counted", engine=engine, patience=0)
+    for stop in sorted({1, len(all_of_them) // 2, len(all_of_them) - 1} - {0, len(all_of_them)}):
+        folder = tmp_path / str(stop)
+        with monkeypatch.context() as patch:
+            stop_after(patch, game, stop)
+            with pytest.raises(Stopped):
+                build_table(game, folder, engine=engine, patience=0)
+        assert not (folder / f"{game.table_name}.h5").exists()
+        has_kept = bool(kept(folder))
+        with monkeypatch.context() as patch:
+            ran = stop_after(patch, game, 10**9)
+            built = build_table(game, folder, engine=engine, patience=0)
+        assert built.path.read_bytes() == whole
+        assert len(ran) < len(all_of_them) if has_kept else len(ran) == len(all_of_them)
+        assert [path.name for path in folder.iterdir()] == [built.path.name]
+
+
+def test_what_is_over_soon_keeps_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unexpected(*arguments: Any) -> None:
+        pytest.fail("a checkpoint of a build that takes no time")
+
+    monkeypatch.setattr(checkpoints, "PartWriter", unexpected)
+    for game in EVERY_KIND:
+        build_table(game, tmp_path, engine=Engine.NUMBA)
+
+
+@pytest.fixture
+def half_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which 20 of 64 shards of a board were kept."""
+    with monkeypatch.context() as patch:
+        stop_after(patch, Tactics(2, 13), 20)
+        with pytest.raises(Stopped):
+            build_table(Tactics(2, 13), tmp_path, patience=0)
+    # Shards that ran when the plug was pulled were run to their end.
+    assert 20 <= len(kept(tmp_path)) <= 22
+    return tmp_path
+
+
+def finish(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[int, bytes]:
+    """How many shards the rest of the build runs, and what it makes."""
+    with monkeypatch.context() as patch:
+        ran = stop_after(patch, Tactics(2, 13), 10**9)
+        built = build_table(Tactics(2, 13), folder, **{"patience": 0, **options})
+    return len(ran), built.path.read_bytes()
+
+
+@pytest.fixture
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    return build_table(Tactics(2, 13), tmp_path_factory.mktemp("whole")).path.read_bytes()
+
+
+def test_damaged_parts_are_done_again(
+    half_built: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parts = sorted(kept(half_built))
+    count = len(parts)
+    content = parts[0].read_bytes()
+    parts[0].write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
+    parts[1].write_bytes(parts[1].read_bytes()[:-1])
+    parts[2].write_bytes(b"")
+    shutil.copy(parts[4], parts[3])  # a part in the place of another: sound, and not what was there
+    ran, result = finish(half_built, monkeypatch)
+    assert ran == 64 - count + 3
+    # The exchange is beyond checkpoints; verifying the table finds it.
+    assert result == whole or parts[3].name
+
+
+def test_checkpoints_of_other_rules_are_not_used(
+    half_built: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(build, "__version__", "99")
+    ran, result = finish(half_built, monkeypatch)
+    assert ran == 64
+    assert result != whole  # another builder, in the attributes
+
+
+def test_a_checkpoint_that_is_in_use_is_left_alone(
+    half_built: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    game, engine = Tactics(2, 13), Engine.NUMBA
+    path = half_built / f"{game.table_name}.h5"
+    other = checkpoints.Checkpoints(path, build._key(game, engine), 0)
+    plan = build.solver_of(game).plan(game, engine)
+    assert len(other.restore(plan)[0]) == len(kept(half_built))
+    ran, result = finish(half_built, monkeypatch)
+    assert (ran, result) == (64, whole)
+    assert kept(half_built)
+    other.close()
+
+
+def test_a_full_disk_ends_the_keeping_and_not_the_build(
+    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add = PartWriter.add
+    calls = 0
+
+    def fails(writer: PartWriter, encoded: Encoded) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 30:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        add(writer, encoded)
+
+    monkeypatch.setattr(PartWriter, "add", fails)
+    assert finish(tmp_path, monkeypatch) == (64, whole)
+    assert calls > 30
+    assert [path.name for path in tmp_path.iterdir()] == ["tactics-2x13.h5"]
+
+
+def test_a_part_gives_back_what_was_put_in(tmp_path: Path) -> None:
+    array = np.arange(1000, dtype=np.uint16)
+    path = tmp_path / "x-0-1000.part"
+    writer = PartWriter(path, 512, 3)
+    for low in range(0, 1000, 256):
+        writer.add(encode_chunk(array, low, min(low + 256, 1000), 512, 3))
+    assert not path.exists()
+    writer.close()
+    part = Part.open(path)
+    assert (part.chunk, part.level, len(part.sizes)) == (512, 3, 4)
+    target = np.zeros(1000, np.uint16)
+    part.read_into(target)
+    assert (target == array).all()
+    for length in (768, 1025):
+        with pytest.raises(ValueError, match="of another length"):
+            part.read_into(np.zeros(length, np.uint16))
+    content = path.read_bytes()
+    for cut in range(0, len(content), 7):
+        path.write_bytes(content[:cut])
+        with pytest.raises(ValueError, match="part"):
+            Part.open(path)
+    for at in range(0, len(content), 5):
+        path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
+        with pytest.raises(ValueError, match="part"):
+            Part.open(path).read_into(target)
+
+
+BUILD = """
+import sys, json
+from pathlib import Path
+from builder import checkpoints
+from builder.build import build_table
+from lookup.games import find_game
+checkpoints.SHARE = float("inf")
+build_table(find_game(sys.argv[1]), Path(sys.argv[2]), patience=0)
+"""
+
+
+@pytest.mark.parametrize("name", ["tactics-4x7", "sticks-special-56", "clock-7-6"])
+def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(name: str, tmp_path: Path) -> None:
+    """SIGKILL, at random moments from the first import to the last rename."""
+
+    def start(folder: Path) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([sys.executable, "-c", BUILD, name, str(folder)], cwd=ROOT)
+
+    started = time.monotonic()
+    assert start(tmp_path / "whole").wait() == 0
+    took = time.monotonic() - started
+    whole = (tmp_path / "whole" / f"{name}.h5").read_bytes()
+    folder = tmp_path / "killed"
+    seeded = random.Random(name)
+    for _ in range(6):
+        child = start(folder)
+        time.sleep(seeded.uniform(0.3, 1.1) * took)
+        child.kill()
+        child.wait()
+        table = folder / f"{name}.h5"
+        assert not table.exists() or table.read_bytes() == whole
+    assert start(folder).wait() == 0
+    assert (folder / f"{name}.h5").read_bytes() == whole
+    assert [path.name for path in folder.iterdir()] == [f"{name}.h5"]
