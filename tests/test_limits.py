@@ -1,0 +1,167 @@
+"""What a build needs is known before it starts, and it never takes more."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builder import build, limits
+from builder.build import build_table, estimate
+from builder.limits import Needs, bytes_from_text, sized
+from lookup.errors import BuildError
+from lookup.games.tactics import Tactics
+from tests.commands import one_line, run
+from tests.conftest import ROOT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4096", 4096), ("1k", 1024), ("500M", 500 << 20), ("8G", 8 << 30), ("1.5GiB", 3 << 29),
+        ("2 gb", 2 << 30), ("0", 0), ("1T", 1 << 40),
+    ],
+)  # fmt: skip
+def test_sizes_as_people_write_them(text: str, size: int) -> None:
+    assert bytes_from_text(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "-1", "8X", "1e9", "8 G B", "1,5G", "nan"])
+def test_what_is_not_a_size(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size: expected one such as 8G"):
+        bytes_from_text(text)
+
+
+def test_sizes_are_shown_in_a_few_figures() -> None:
+    shown = [sized(count) for count in (0, 1023, 1024, 5 << 20, 300 << 20, 12 << 30, 1 << 50)]
+    expected = ["0 bytes", "1023 bytes", "1.0 KiB", "5.0 MiB", "300 MiB", "12 GiB", "1,048,576 GiB"]
+    assert shown == expected
+
+
+def test_what_is_needed_and_what_there_is(tmp_path: Path) -> None:
+    needs = estimate(Tactics(6, 6), tmp_path / "not" / "there")
+    assert needs.positions == 1 << 36
+    assert 8 << 30 < needs.memory < 12 << 30
+    assert 2 << 30 < needs.disk < 8 << 30
+    assert needs.disk_available
+    assert needs.memory_available
+    assert "68,719,476,736 positions, needs about 8." in str(needs)
+
+
+def test_too_little_of_either_is_refused() -> None:
+    Needs("t", 1, 100, 100, 100, None).require()
+    Needs("t", 1, 100, None, 100, 100).require()
+    with pytest.raises(
+        BuildError, match=r"^t needs about 101 bytes of memory, and 100 bytes available"
+    ):
+        Needs("t", 1, 101, 100, 1, 100).require()
+    with pytest.raises(BuildError, match=r"^t needs about 101 bytes of disk, and 100 bytes available"):
+        Needs("t", 1, 100, 100, 101, 100).require()
+    Needs("t", 1, 101, 100, 101, 100).require(force=True)
+    with pytest.raises(BuildError, match="larger than any machine"):
+        Needs("t", 1, 1 << 70, 100, 1, 100).require(force=True)
+
+
+def test_a_bound_of_the_users_own(tmp_path: Path) -> None:
+    words = ("build-tables", "tactics", "--rows", "4", "--cols", "5", "--out", tmp_path)
+    result = run(*words, "--max-memory", "1M")
+    assert result.code == 1
+    assert "MiB of memory, and 1.0 MiB available: it was not started" in one_line(result)
+    assert list(tmp_path.iterdir()) == []
+    assert run(*words, "--max-memory", "1M", "--force").code == 0
+    result = run(*words, "--max-memory", "much")
+    assert result.code == 2
+    assert "'much' is not a size" in one_line(result)
+
+
+def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(build, "available_disk", lambda folder: 1000)
+    with pytest.raises(BuildError, match=r"needs about .* of disk, and 1000 bytes available"):
+        build_table(Tactics(3, 3), tmp_path / "never")
+    assert not (tmp_path / "never").exists()
+    build_table(Tactics(3, 3), tmp_path, force=True)
+
+
+def test_a_group_may_leave_less(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("0::/outer/inner\n")
+    assert limits._left_in_group(tmp_path, mine) is None
+    inner = tmp_path / "outer" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "memory.max").write_text("max\n")
+    (inner / "memory.current").write_text("1000\n")
+    assert limits._left_in_group(tmp_path, mine) is None
+    (inner.parent / "memory.max").write_text("9000\n")
+    (inner.parent / "memory.current").write_text("2000\n")
+    assert limits._left_in_group(tmp_path, mine) == 7000
+    (inner / "memory.max").write_text("5000\n")
+    assert limits._left_in_group(tmp_path, mine) == 4000
+    (tmp_path / "memory.max").write_text("3000\n")
+    (tmp_path / "memory.current").write_text("3500\n")
+    assert limits._left_in_group(tmp_path, mine) == 0
+
+
+def test_a_group_of_the_first_version(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("5:cpu:/elsewhere\n4:memory:/box\n")
+    box = tmp_path / "memory" / "box"
+    box.mkdir(parents=True)
+    (box / "memory.limit_in_bytes").write_text("5000\n")
+    (box / "memory.usage_in_bytes").write_text("1000\n")
+    assert limits._left_in_group(tmp_path, mine) == 4000
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from builder.build import build_table, memory_needed, choose_engine
+from builder.compile import Engine
+from lookup.games import find_game
+name, engine, folder = sys.argv[1], Engine(sys.argv[2]), Path(sys.argv[3])
+game = find_game(name)
+# What the interpreter, numba and the packages take is there before: the rest is the build's.
+build_table(find_game(sys.argv[4]), folder / "first", engine=engine)
+pages = int(Path("/proc/self/statm").read_text().split()[0])
+limit = pages * resource.getpagesize() + memory_needed(game, engine)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+build_table(game, folder, engine=engine)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
+@pytest.mark.parametrize(
+    ("name", "engine", "first"),
+    [
+        ("tactics-4x6", "numba", "tactics-4x5"),
+        ("tactics-4x7", "numba", "tactics-2x13"),
+        ("tactics-3x5", "python", "tactics-3x3"),
+        ("rota", "numba", "rota-diameters"),
+        ("clock-7-6", "numba", "clock-4-2"),
+        ("winners-losers-21", "numba", "winners-losers-9"),
+        ("sticks-special-50", "numba", "sticks-special-20"),
+        ("sticks-run-1-3", "numba", "sticks-run-2-2"),
+        ("sticks-any-1-3", "numba", "sticks-any-1-2"),
+    ],
+)
+def test_an_accepted_build_fits_into_what_it_was_said_to_need(
+    name: str, engine: str, first: str, tmp_path: Path
+) -> None:
+    """The kernel refuses the process any byte more, of memory that is used or only reserved."""
+    command = [sys.executable, "-c", LIMITED, name, engine, str(tmp_path), first]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / f"{name}.h5").is_file()
+
+
+def test_a_limit_of_the_address_space_is_seen() -> None:
+    code = (
+        "import resource; from builder.limits import available_memory;"
+        "resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30)); print(available_memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert 0 < int(done.stdout) < 1 << 30
