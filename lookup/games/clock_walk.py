@@ -94,8 +94,8 @@ def walk(
             if more:
                 write_all_turns(commands, values[digits], count, more, end, base, powers, word, nonzero)
             else:
-                index = values[digits] * powers[digits - 1 - last]
-                write_turns(commands, index, count, end, base, powers, word, nonzero)
+                index, top = values[digits] * powers[digits - 1 - last], powers[digits - 1]
+                write_turns(commands, index, count + nonzero[end], end, base, top, word)
         count += nonzero[end]
         lowered = last
 
@@ -106,19 +106,22 @@ def write_turns(
     count: int,
     end: int,
     base: int,
-    powers: Sequence[int],
+    top: int,
     word: Sequence[int],
-    nonzero: Sequence[int],
 ) -> None:
     """Write the turns of a word at which its first letters, at most `end`, have come in once more.
 
-    `index` is that of the turn with `end` of them, `count` that of the turn with none.
+    `index` and `count` are those of the turn with `end` of them. (Counts by `nonzero` would be read
+    between writes all over the memory, which takes longer than to count.)
     """
-    top = powers[len(word) - 1]
-    for at in range(end, -1, -1):
-        letter = word[at]
-        commands[index] = count + nonzero[at]
+    letter = word[end]
+    for at in range(end - 1, -1, -1):
+        commands[index] = count
         index = (index - letter * top) * base + letter
+        letter = word[at]
+        if letter:
+            count -= 1
+    commands[index] = count
 
 
 def write_all_turns(
@@ -134,7 +137,7 @@ def write_all_turns(
 ) -> None:
     """The same, and all turns of the words before, which end in `more` to 1 instead of 0.
 
-    `index` is that of the turn of this word with all letters but the last.
+    `index` is that of the turn of this word with all letters but the last, `count` that with none.
     """
     digits = len(word)
     top, each = powers[digits - 1], nonzero[digits - 1]
