@@ -123,7 +123,7 @@ class Climb(Filling):
     stretches = 3
 
     def measure(self, number: int, run: Run) -> int:
-        return run(count_up, [0] * 7, 0, 7, 0)
+        return run(count_up, np.zeros(7, np.uint32), 0, 7, 0)
 
     def fill(self, number: int, before: int, array: NDArray[np.uint32], run: Run) -> None:
         run(count_up, array, before, min(before + 7, len(array)), 100 + before)

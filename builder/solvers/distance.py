@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,6 +71,7 @@ class Stretches:
         measured = len(self.measures)
         self.needs = [range(0)] * measured + [range(number) for number in range(measured + 1)]
         self.array = np.empty(size, np.uint32)
+        self._kernel = cache(lambda function: Kernel(function)(engine))  # to find its types once
 
     def run(self, number: int) -> None:
         """Measure a stretch, or fill one."""
@@ -95,7 +97,7 @@ class Stretches:
 
     def _call(self, function: Callable[..., Any], *arguments: Any) -> int:
         """Call a plain function with the engine; what a filling knows as `run`."""
-        called: int = Kernel(function)(self.engine)(*map(self._given, arguments))
+        called: int = self._kernel(function)(*map(self._given, arguments))
         return called
 
     def _given(self, argument: Any) -> Any:

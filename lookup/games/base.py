@@ -73,7 +73,8 @@ SolverKind: TypeAlias = Literal["mask", "retrograde", "ordered", "distance", "he
 """
 Run: TypeAlias = Callable[..., int]
 """`run(function, *arguments)` calls a plain function on integers and sequences of them, compiled if
-that is worth it. Sequences are arrays, or lists for the function's own use."""
+that is worth it. Sequences are arrays, or lists for the function's own use, and of the same kind
+whenever that function is run."""
 
 
 def _always(index: int) -> int:  # noqa: ARG001 - the fallback for games without holes

@@ -202,18 +202,25 @@ class PreferMax(Filling):
     fewest: int = FEWEST_INDICES
 
     @cached_property
+    def wanted(self) -> int:
+        """How many stretches there should be."""
+        size: int = self.base**self.digits
+        return max(1, min(self.most, size // self.fewest))
+
+    @cached_property
     def cut(self) -> int:
         """How many letters make a beginning."""
-        wanted, cut = min(self.most, self.base**self.digits // self.fewest), 0
-        while cut < self.digits // 2 and wanted > 1 and self.base**cut < _EVENNESS * wanted:
-            cut += 1
+        cut = 0
+        if self.wanted > 1:
+            while cut < self.digits // 2 and self.base**cut < _EVENNESS * self.wanted:
+                cut += 1
         return cut
 
     @cached_property
     def parts(self) -> list[Stretch]:
         """The stretches, in the order of the walk."""
         beginnings = list(beginnings_of(self.base, self.cut))
-        share = -(-len(beginnings) // self.most)
+        share = -(-len(beginnings) // self.wanted)
         return [
             Stretch(beginnings[at - 1], min(share, len(beginnings) - at))
             for at in range(0, len(beginnings), share)
