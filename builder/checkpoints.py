@@ -3,8 +3,8 @@
     .<table>.h5.build/
         key                          what was being built, by what: of anything else nothing is used
         <array>-<low>-<high>.part    a stretch of an array of the plan, or of a column of the table
-        snapshot-<number>/           all arrays of a plan that does not settle, and `done`: its progress,
-                                     and how many parts there are
+        snapshot-<number>/           all arrays of a plan that does not settle, and `done`: how much is
+                                     done, and how many parts there are
 
 A build that is over soon keeps nothing. Every file is whole or has no name, so a process may be killed
 at any moment; digests tell if a disk has lost something since. Nothing here is needed for a right

@@ -29,6 +29,7 @@ from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
+
     from builder.solvers.plan import Plan, Shard
 
 EVERY_KIND = [

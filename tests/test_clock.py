@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import lookup
 from builder.build import build_table
-from builder.compile import Engine, Kernel
+from builder.compile import Engine
 from builder.solvers import distance
 from lookup import (
     InvalidMoveError,
@@ -21,8 +22,9 @@ from lookup import (
     VerificationError,
 )
 from lookup.blocks import unpack
-from lookup.games import clock as clock_module
-from lookup.games.clock import Clock, is_largest, walk
+from lookup.games import clock_walk
+from lookup.games.clock import Clock, is_largest
+from lookup.games.clock_walk import PreferMax
 from tests.solving import solve
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from builder.solvers.solution import Solution
-    from lookup.games.base import Fill
+    from lookup.games.base import Filling
 
 Digits = tuple[int, ...]
 
@@ -129,6 +131,41 @@ def small_clocks(limit: int) -> Iterator[tuple[int, int]]:
             yield n, k
 
 
+def letter_by_letter(size: int, largest: int) -> list[int]:
+    """The walk as one letter after the other comes in: commands to the win if the digit is left."""
+    base, window, count = largest + 1, (0,) * size, 1
+    commands = {window: count}
+    word, length, lowered = [largest] * size, 1, -1
+    while any(word):
+        is_listed = size % length == 0
+        for at in range(length if is_listed else 0):
+            window = (word[at], *window[:-1])
+            count += word[at] > 0 and at != lowered
+            commands[window] = count
+        last = max(at for at in range(size) if word[at])
+        lowered = last if is_listed else lowered
+        word[last] -= 1
+        length = last + 1
+        word = [word[at % length] for at in range(size)]
+    # What the digit under the hand is moved behind.
+    return [commands[(*clock[1:], clock[0])] for clock in itertools.product(range(base), repeat=size)]
+
+
+def filled(filling: PreferMax, engine: Engine, chance: random.Random | None = None) -> list[int]:
+    """The array after all stretches; with `chance`, measured and filled in any order."""
+    plan = distance.FillingPlan(filling, filling.base**filling.digits, engine)
+    plan.arrays["entries"][:] = 2**32 - 1  # what no stretch writes shows
+    (shards,) = plan.stages()
+    left = set(range(len(shards)))
+    while left:
+        ready = sorted(place for place in left if not left.intersection(shards[place].needs))
+        place = chance.choice(ready) if chance else ready[0]
+        plan.run(shards[place])
+        left.remove(place)
+    numbers: list[int] = plan.arrays["entries"].tolist()
+    return numbers
+
+
 def remoteness(solution: Solution) -> list[int]:
     (column,) = (part for part in solution.columns if part.column.name == "remoteness")
     numbers: list[int] = unpack(column.data, column.column.bits, column.column.items).tolist()
@@ -150,7 +187,7 @@ def test_every_distance_is_that_of_a_backward_search(engine: Engine) -> None:
 
 class Searched(Clock):
     @property
-    def fill(self) -> Fill | None:  # type: ignore[override]  # to be searched
+    def filling(self) -> Filling | None:  # type: ignore[override]  # to be searched
         return None
 
 
@@ -160,6 +197,50 @@ def test_the_walk_and_the_search_agree(engine: Engine) -> None:
         walked, searched = (solve(distance.plan, kind(n, k), engine) for kind in (Clock, Searched))
         assert remoteness(walked) == remoteness(searched), (n, k)
         assert walked.totals == searched.totals
+
+
+def test_stretches_in_any_order_give_the_walk_letter_by_letter() -> None:
+    chance = random.Random(5)
+    most_stretches = 0
+    for n, k in [*small_clocks(300), (12, 1), (7, 2), (6, 3), (4, 11)]:
+        if n == 1 and k > 20:
+            continue
+        expected = letter_by_letter(n, k)
+        for most in (1, 2, 3, 10, 10**9):  # the last wants longer beginnings than there are digits
+            filling = PreferMax(n, k + 1, most, fewest=1)
+            assert filled(filling, Engine.PYTHON, chance) == expected, (n, k, most)
+            assert filling.stretches <= most
+            most_stretches = max(most_stretches, filling.stretches)
+        assert (filling.stretches > 1) == (n > 1)
+    assert most_stretches > 60
+
+
+def test_compiled_stretches_give_the_walk_letter_by_letter() -> None:
+    for n, k, most in [(1, 1, 9), (1, 12, 9), (2, 40, 9), (3, 11, 64), (9, 2, 64), (15, 1, 64)]:
+        filling = PreferMax(n, k + 1, most, fewest=1)
+        assert filled(filling, Engine.NUMBA) == letter_by_letter(n, k), (n, k)
+
+
+def test_a_large_clock_is_cut_evenly_and_a_small_one_not_at_all() -> None:
+    assert Clock(7, 6).filling.stretches == 1
+    for n, k in [(32, 1), (9, 9), (8, 15), (2, 65_535), (3, 1624)]:
+        assert 32 < Clock(n, k).filling.stretches <= clock_walk.MOST_STRETCHES, (n, k)
+    plan = distance.FillingPlan(PreferMax(20, 2, fewest=1), 1, Engine.NUMBA)
+    measures = plan.arrays["measures"]
+    (shards,) = plan.stages()
+    for shard in shards[: len(measures)]:
+        plan.run(shard)
+    assert 0 < measures.max() < 0.05 * 2**20
+
+
+@pytest.mark.parametrize(("n", "k"), [(1, 9), (2, 4), (3, 3), (5, 1)])
+def test_any_range_can_be_read_and_looks_at_nothing_behind_it(n: int, k: int) -> None:
+    filling, size = PreferMax(n, k + 1), (k + 1) ** n
+    array = np.array(letter_by_letter(n, k), np.uint32)
+    twin = distances(n, k)
+    expected = [twin[clock] for clock in itertools.product(range(k + 1), repeat=n)]
+    for low, high in itertools.combinations_with_replacement(range(size + 1), 2):
+        assert filling.read(array[:high], low, high).tolist() == expected[low:high]
 
 
 @pytest.mark.parametrize(("name", "line"), [("clock-4-2", LINE_4_2), ("clock-4-5", LINE_4_5)])
@@ -252,21 +333,17 @@ def largest_turns(n: int, k: int) -> NDArray[np.bool_]:
 def test_the_closed_form_is_best_for_every_clock_of_every_table_of_up_to_1e5() -> None:
     sizes = [(n, k) for n, k in small_clocks(100_000) if n > 1 or k < 200 or k == 99_999]
     assert {(16, 1), (2, 315), (1, 99_999), (5, 9)} <= set(sizes)
-    run_walk = Kernel(walk)(Engine.NUMBA)
     for n, k in sizes:
         base, size = k + 1, (k + 1) ** n
-        turns = np.zeros(size, np.uint32)
-        run_walk(turns, n, base, np.zeros(n, np.int64))
-        index = np.arange(size)
-        zeroed = index % (size // base) * base
-        to_zero, to_leave = turns[zeroed], turns[zeroed + index // (size // base)]
+        to_leave = np.array(filled(PreferMax(n, base), Engine.NUMBA))
+        to_zero = to_leave[np.arange(size) % (size // base)]
         table = (
             np.array(remoteness(solve(distance.plan, Clock(n, k), Engine.PYTHON)))
             if size < 3000
             else None
         )
         if table is not None:
-            assert (table[1:] == 1 + np.minimum(to_zero, to_leave)[1:]).all()
+            assert (table[1:] == np.minimum(to_zero, to_leave)[1:]).all()
         rule = largest_turns(n, k)
         assert (np.where(rule, to_zero <= to_leave, to_leave <= to_zero))[1:].all(), (n, k)
         game = Clock(n, k)
@@ -338,10 +415,13 @@ def test_bad_parameters_are_explained(parameters: tuple[int, int]) -> None:
 
 
 def test_a_wrong_walk_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(turns: Any, digits: int, base: int, word: Any) -> None:
-        walk(turns, digits, base, word)
-        turns[base] += 1
+    right = clock_walk.walk
 
-    monkeypatch.setattr(clock_module, "walk", wrong)
+    def wrong(commands: Any, *arguments: Any) -> int:
+        count = right(commands, *arguments)
+        commands[1] += 1
+        return count
+
+    monkeypatch.setattr(clock_walk, "walk", wrong)
     with pytest.raises(VerificationError, match="by the rules and its successors it is a win"):
         build_table(Clock(3, 3), tmp_path)

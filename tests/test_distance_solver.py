@@ -13,14 +13,19 @@ from builder.compile import Engine
 from builder.solvers import distance, ordered
 from lookup.blocks import unpack
 from lookup.errors import GameError
+from lookup.games.base import Filling
 from lookup.records import Layout, Palette
 from lookup.values import Outcome, Value
 from tests.graph_game import GraphGame
 from tests.solving import solve
 
 if TYPE_CHECKING:
+    from collections.abc import MutableSequence
+
+    from numpy.typing import NDArray
+
     from builder.solvers.solution import Solution
-    from lookup.games.base import SolverKind
+    from lookup.games.base import Run, SolverKind
 
 
 LOSS, DRAW, WIN = Outcome.LOSS, Outcome.DRAW, Outcome.WIN
@@ -105,6 +110,61 @@ def test_random_mazes_agree_with_the_definition_and_pass_the_check(seed: int) ->
             found = moves_check.check(game, layout, wrong, engine).first_bad(0, game.nodes)
             assert found >= 0
             assert Palette(layout)[check.expected(index)] == values(solution)[index]
+
+
+def count_up(numbers: MutableSequence[int], low: int, high: int, first: int) -> int:
+    for at in range(low, high):
+        numbers[at] = first + at - low
+    return high - low
+
+
+class Climb(Filling):
+    """A ladder of which each node leads to the one below it, seven nodes a stretch."""
+
+    stretches = 3
+
+    def measure(self, number: int, run: Run) -> int:
+        return run(count_up, np.zeros(7, np.uint32), 0, 7, 0)
+
+    def fill(self, number: int, before: int, array: NDArray[np.uint32], run: Run) -> None:
+        run(count_up, array, before, min(before + 7, len(array)), 100 + before)
+
+    def read(self, array: NDArray[np.uint32], low: int, high: int) -> NDArray[np.uint32]:
+        assert array[0] == 100
+        remoteness: NDArray[np.uint32] = array[low:high] - array[0]
+        return remoteness
+
+
+class Ladder(Maze):
+    filling = Climb()
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_a_filling_takes_the_place_of_a_search(engine: Engine) -> None:
+    moves = tuple((node, node - 1) for node in range(1, 20))
+    reports: list[tuple[int, int]] = []
+    filled, searched = (
+        solve(
+            distance.plan, kind(20, moves, ((0, WIN),)), engine, lambda *report: reports.append(report)
+        )
+        for kind in (Ladder, Maze)
+    )
+    assert values(filled) == values(searched) == [Value(WIN, node) for node in range(20)]
+    assert filled.totals == searched.totals
+    # Two are measured, which counts nothing, and three filled.
+    assert sorted({done for done, _ in reports[:7]}) == [0, 6, 12, 18, 20]
+
+
+def test_many_small_slices_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(distance, "_SLICE", 3)
+    moves = tuple((node, node - 1) for node in range(1, 20))
+    solution = solve(distance.plan, Ladder(20, moves, ((0, WIN),)), Engine.PYTHON)
+    assert values(solution) == [Value(WIN, node) for node in range(20)]
+
+
+def test_a_filling_is_refused_where_its_numbers_might_not_fit() -> None:
+    with pytest.raises(GameError, match="graph is too large: at most 4294967296 indices"):
+        solve(distance.plan, Ladder(2**32 + 1, ((1, 0),), ((0, WIN),)), Engine.PYTHON)
 
 
 def by_recursion(game: GraphGame, node: int) -> Value:

@@ -26,7 +26,7 @@ OPTIONAL, with what holds without it
     is_position(index)        0 for holes in the index                   (there are no holes)
     symmetries, transform     number of symmetries, and index under k    (1: none but the identity)
     parts, components(text)   positions that are sums of others: see `parts`     (1: they are not)
-    fill(remoteness, run)     every remoteness by a shorter way          (solvers search)
+    filling                   every remoteness by a shorter way, see `Filling`   (solvers search)
     work                      the work of solving it, in usual indices   (size)
     moves(text)               legal moves where the text says more
                               than the index                             (made from those above)
@@ -67,11 +67,14 @@ SolverKind: TypeAlias = Literal["mask", "retrograde", "ordered", "distance", "he
     mask         every move fills cells that were empty, see `MaskGame`
     retrograde   two players, positions may come again: backwards from the ends
     ordered      two players, every move leads to a smaller index: in the order of the index
-    distance     one player, the shortest way to a win: `fill`, or backwards from the ends
+    distance     one player, the shortest way to a win: `filling`, or backwards from the ends
     heaps        heaps of which a move takes some, see `HeapGame`
     steps        a move is a step, or two, or a leap, see `StepGame`
 """
-Fill: TypeAlias = Callable[["NDArray[np.uint32]", Callable[..., object]], None]
+Run: TypeAlias = Callable[..., int]
+"""`run(function, *arguments)` calls a plain function on integers and sequences of them, compiled if
+that is worth it. Sequences are arrays, or lists for the function's own use, and of the same kind
+whenever that function is run."""
 
 
 def _always(index: int) -> int:  # noqa: ARG001 - the fallback for games without holes
@@ -93,6 +96,31 @@ class Step(NamedTuple):
     position: str
     after: tuple[int, ...]
     end: Outcome | None = None
+
+
+class Filling(ABC):
+    """A shorter way to every remoteness: stretches that together fill an array, one entry an index.
+
+    Stretches may be filled in any order, and several at once. All that one needs of those before it is
+    the sum of their measures. What comes out is trusted only as far as `verify` has checked it.
+    """
+
+    @property
+    @abstractmethod
+    def stretches(self) -> int:
+        """How many there are."""
+
+    @abstractmethod
+    def measure(self, number: int, run: Run) -> int:
+        """The measure of a stretch, whatever the filling counts; takes much less time than `fill`."""
+
+    @abstractmethod
+    def fill(self, number: int, before: int, array: NDArray[np.uint32], run: Run) -> None:
+        """Write the entries of a stretch, `before` being the sum of the measures before it."""
+
+    @abstractmethod
+    def read(self, array: NDArray[np.uint32], low: int, high: int) -> NDArray[np.uint32]:
+        """The remoteness of the indices from `low` to `high` - 1, when every stretch is filled."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -214,12 +242,8 @@ class Game(ABC):
         return (self.parse(text),)
 
     @property
-    def fill(self) -> Fill | None:
-        """A function that writes every remoteness into an array, of a game where all is won.
-
-        It is also given `run(function, *arguments)`, which compiles a plain function on integers and
-        arrays and calls it. What is written is trusted only as far as `verify` has checked it.
-        """
+    def filling(self) -> Filling | None:
+        """A way to every remoteness that is shorter than a search, of a game where all is won."""
         return None
 
     @property

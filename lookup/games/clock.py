@@ -10,7 +10,7 @@ all its turns; else it leaves the digit alone, and if that is 0 moves on as well
 turn when the machine has left a digit, or the hand has come to a k.
 
 This is the shift game of Amram, Rubin, Svoray and Weiss (arXiv 1805.02405). Best play goes backwards
-through the prefer-max De Bruijn sequence, which `walk` uses to fill a table without any search.
+through the prefer-max De Bruijn sequence, by which `clock_walk` fills a table without any search.
 """
 
 from __future__ import annotations
@@ -19,22 +19,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
 from lookup.answers import ClosedForm
 from lookup.errors import InvalidParameterError, InvalidPositionError
-from lookup.games.base import Fill, Game, Neighbours, SolverKind, Step
+from lookup.games.base import Filling, Game, Neighbours, SolverKind, Step
+from lookup.games.clock_walk import PreferMax
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableSequence
-
-    from numpy.typing import NDArray
+    from collections.abc import MutableSequence
 
 WIN = 3  # the code of Outcome.WIN; compiled functions know only integers
 ZERO, LEAVE = "0", "X"
 MOST_DIGITS, LARGEST_DIGIT = 1000, 1_000_000
-_ROWS = 4096
 
 
 def reverse(number: int, digits: int, base: int) -> int:
@@ -74,45 +70,6 @@ def resolve(window: int, base: int, top: int) -> int:
             break
         window = window % base * top + window // base
     return window
-
-
-def walk(turns: MutableSequence[int], digits: int, base: int, word: MutableSequence[int]) -> None:
-    """For every index as the machine finds it, the number of player's turns from there to the win.
-
-    Best play, from the win backwards, passes all windows in the order in which the prefer-max De Bruijn
-    sequence does: its letters come in from the front, the digit under the hand. The sequence is the
-    falling list of words that are the largest of their turns and not a repetition (Fredricksen,
-    Kessler and Maiorana); the next word is made by lowering the last digit that is not 0 and repeating
-    what is left. Every letter but 0 is a turn of the player, except the lowered digit.
-
-    `word` is room for the digits.
-    """
-    top = base ** (digits - 1)
-    for at in range(digits):
-        word[at] = base - 1
-    index = count = 0
-    length, lowered = 1, -1
-    while True:
-        is_listed = digits % length == 0
-        if is_listed:
-            for at in range(length):
-                letter = word[at]
-                index = letter * top + index // base
-                if letter and at != lowered:
-                    count += 1
-                turns[index] = count
-        last = digits - 1
-        while last >= 0 and word[last] == 0:
-            last -= 1
-        if last < 0:
-            break
-        if is_listed:
-            lowered = last
-        word[last] -= 1
-        length = last + 1
-        for at in range(length, digits):
-            word[at] = word[at - length]
-    turns[0] = 0
 
 
 @dataclass(frozen=True)
@@ -171,21 +128,9 @@ class Clock(Game):
         return 0 if index else WIN
 
     @property
-    def fill(self) -> Fill:
-        """One walk gives the turns left wherever the machine may be; the player is one turn before."""
-        base, top = self._bases
-
-        def fill(remoteness: NDArray[np.uint32], run: Callable[..., object]) -> None:
-            run(walk, remoteness, self.n, base, np.zeros(self.n, np.int64))
-            remoteness += 1
-            # By the digits that stay and the one that goes last; some at a time, which caches hold.
-            after, by_digit = remoteness.reshape(top, base).copy(), remoteness.reshape(base, top)
-            for low in range(0, top, _ROWS):
-                some = after[low : low + _ROWS]
-                np.minimum(some.T, some[:, 0], out=by_digit[:, low : low + _ROWS])
-            remoteness[0] = 0
-
-        return fill
+    def filling(self) -> Filling:
+        """The walk of best play backwards."""
+        return PreferMax(self.n, self.k + 1)
 
     @property
     def rules(self) -> str:
