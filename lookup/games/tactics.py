@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 from lookup.errors import InvalidParameterError, InvalidPositionError
 from lookup.games.mask_game import MaskGame
 
-MAX_CELLS = 30
+MAX_CELLS = 36
 _TO_BITS = str.maketrans(".X", "01")
 _TO_TEXT = str.maketrans("01", ".X")
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
@@ -113,7 +113,7 @@ class Tactics(MaskGame):
 
     def _cell_name(self, cell: int) -> str:
         row, col = divmod(cell, self.cols)
-        # Columns after z go on as aa, ab, ...: boards are as long as 30 cells.
+        # Columns after z go on as aa, ab, ...: boards are as long as 36 cells.
         letters = chr(97 + col) if col < 26 else "a" + chr(97 + col - 26)
         return f"{letters}{row + 1}"
 
