@@ -7,6 +7,8 @@ Encoding and decoding stand side by side here, and nothing else in the product t
 
 from __future__ import annotations
 
+from functools import cache
+from threading import local
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +19,11 @@ if TYPE_CHECKING:
 
 PACKED_BITS = (1, 2, 4, 8, 16, 32)
 """How many bits an item may take; items narrower than a byte share it, lowest bits first."""
+
+
+_own = local()
+"""What must not be shared between threads: to make a decompressor takes 18 microseconds, and to make a
+compressor a fifth of the time of compressing a chunk at the lowest level."""
 
 
 class BlockError(ValueError):
@@ -68,8 +75,7 @@ def unpack(packed: NDArray[np.unsignedinteger], bits: int, items: int) -> NDArra
 
 def encode(chunk: bytes, level: int) -> bytes:
     """A decoded chunk to its stored form."""
-    compressor = zstandard.ZstdCompressor(level, write_checksum=True, write_content_size=True)
-    frame = compressor.compress(chunk)
+    frame = _compressor(level).compress(chunk)
     return frame + fletcher32(frame).to_bytes(4, "little")
 
 
@@ -86,8 +92,7 @@ def decode(stored: bytes, size: int) -> bytes:
         announced = zstandard.frame_content_size(frame)
         if announced != size:
             raise BlockError(f"holds {announced} bytes, not {size}")
-        # A decompressor must not be shared between threads, so each call has its own.
-        chunk = zstandard.ZstdDecompressor().decompress(frame, max_output_size=size)
+        chunk = _decompressor().decompress(frame, max_output_size=size)
     except zstandard.ZstdError as error:
         raise BlockError(f"is not a Zstandard frame ({error})") from error
     if len(chunk) != size:
@@ -95,14 +100,45 @@ def decode(stored: bytes, size: int) -> bytes:
     return chunk
 
 
+def _compressor(level: int) -> zstandard.ZstdCompressor:
+    """The one of this thread for a level."""
+    if getattr(_own, "level", None) != level:
+        _own.level = level
+        _own.compressor = zstandard.ZstdCompressor(level, write_checksum=True, write_content_size=True)
+    mine: zstandard.ZstdCompressor = _own.compressor
+    return mine
+
+
+def _decompressor() -> zstandard.ZstdDecompressor:
+    """The one of this thread."""
+    try:
+        mine: zstandard.ZstdDecompressor = _own.decompressor
+    except AttributeError:
+        mine = _own.decompressor = zstandard.ZstdDecompressor()
+    return mine
+
+
 def fletcher32(data: bytes) -> int:
     """The checksum of HDF5's fletcher32 filter: over big-endian 16-bit words, sums modulo 65535.
 
     HDF5 folds carries instead of dividing, so that a sum divisible by 65535 stays 65535, not 0.
     """
-    words = np.frombuffer(data + b"\0" * (len(data) % 2), ">u2").astype(np.uint64)
-    first = int(words.sum())
-    second = int((words * np.arange(len(words), 0, -1, dtype=np.uint64)).sum())
+    words = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").astype(np.uint64)
+    # Modulo 65535 to swap the bytes of a word is to multiply it by 256: cheaper once, at the end.
+    first = int(words.sum()) << 8
+    second = int(words @ _countdown(len(words))) << 8
     low = (first - 1) % 65535 + 1 if first else 0
     high = (second - 1) % 65535 + 1 if second else 0
     return high << 16 | low
+
+
+def _countdown(count: int) -> NDArray[np.uint64]:
+    """The numbers from `count` to 1."""
+    longer = _countdown_from(1 << count.bit_length())
+    return longer[len(longer) - count :]
+
+
+@cache
+def _countdown_from(count: int) -> NDArray[np.uint64]:
+    """Kept: to make them takes as long as all the rest of a checksum."""
+    return np.arange(count, 0, -1, dtype=np.uint64)

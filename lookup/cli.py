@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lookup.answers import Answers, Move
-    from lookup.table import Table
     from lookup.values import Value
 
 app = application("Ask solved games about positions.")
@@ -153,10 +152,17 @@ def list_tables(tables: TablesOption = None, as_json: JsonFlag = False) -> None:
 
 
 @app.command(epilog="Example: lookup info rota")
-def info(table: TableArgument, tables: TablesOption = None, as_json: JsonFlag = False) -> None:
+def info(
+    table: TableArgument,
+    count: Annotated[
+        bool, typer.Option("--count", help="Count what a large table holds too: reads all of it.")
+    ] = False,
+    tables: TablesOption = None,
+    as_json: JsonFlag = False,
+) -> None:
     """Parameters, counts by outcome, and how far from the end positions are."""
     with open_table(find_file(table, tables)) as opened:
-        fields = info_fields(opened)
+        fields = info_fields(opened, count)
         if as_json:
             print_json(fields)
             return
@@ -166,43 +172,53 @@ def info(table: TableArgument, tables: TablesOption = None, as_json: JsonFlag = 
             typer.echo(f"{key + ':':<11} {getattr(described, key)}")
         typer.echo(f"{'digest:':<11} {opened.digest}")
         typer.echo(f"{'positions:':<11} {described.positions:,} of {described.size:,} indices")
-        for outcome, count in fields["counts"].items():
-            typer.echo(f"{outcome + ':':<11} {count:,} ({count / described.positions:.1%})")
+        for outcome, positions in fields["counts"].items():
+            typer.echo(f"{outcome + ':':<11} {positions:,} ({positions / described.positions:.1%})")
         if period := fields["period"]:
             beyond = f"{period['period']} from index {period['preperiod']} on, for ever"
             typer.echo(f"{'period:':<11} {beyond} (compared up to {period['checked']:,})")
         elif opened.game.solver == "heaps":
             typer.echo(f"{'period:':<11} none proven; computed up to {described.size - 1:,}")
-        _print_grundy(fields["grundy"])
-        _print_histogram(opened)
+        if described.largest_grundy >= 0:
+            _print_grundy(fields["grundy"], described.largest_grundy)
+        _print_histogram(fields, described.longest_remoteness)
 
 
-def _print_grundy(counts: list[int] | None) -> None:
-    if counts is not None:
-        typer.echo("grundy:")
-        largest = max(counts)
-        width = len(f"{largest:,}")
-        for value, count in enumerate(counts):
-            typer.echo(f"{value:>5}  {count:>{width},}  {_bar(count, largest)}".rstrip())
+def _print_grundy(counts: list[int] | None, largest_grundy: int) -> None:
+    if counts is None:
+        typer.echo(f"{'grundy:':<11} up to {largest_grundy:,}; --count shows how many of each")
+        return
+    typer.echo("grundy:")
+    largest = max(counts)
+    width = len(f"{largest:,}")
+    for value, count in enumerate(counts):
+        typer.echo(f"{value:>5}  {count:>{width},}  {_bar(count, largest)}".rstrip())
 
 
-def _print_histogram(table: Table) -> None:
-    longest = table.info.longest_remoteness
+def _print_histogram(fields: dict[str, Any], longest: int) -> None:
     if longest < 0:
         typer.echo("remoteness: not stored")
         return
+    if fields["histogram"] is None:
+        typer.echo(f"remoteness: up to {longest:,}; --count shows how many of each")
+        return
     typer.echo("remoteness:")
-    step = longest // HISTOGRAM_LINES + 1
-    both = list(zip(*table.histogram(step).values(), strict=True))
-    largest = max(loss + win for loss, win in both)
+    losses, wins = fields["histogram"]["loss"], fields["histogram"]["win"]
+    together = (len(wins) - 1) // HISTOGRAM_LINES + 1
+    lines = [
+        (sum(losses[low : low + together]), sum(wins[low : low + together]))
+        for low in range(0, len(wins), together)
+    ]
+    largest = max(map(sum, lines))
     width = len(f"{largest:,}")
+    step = together * fields["histogram_width"]
     ranges = [
         f"{low}-{low + step - 1}" if step > 1 else str(low) for low in range(0, longest + 1, step)
     ]
     label_width = max(5, *map(len, ranges))
-    for label, (loss, win) in zip(ranges, both, strict=True):
-        counts = f"{loss:>{width},} lost  {win:>{width},} won"
-        typer.echo(f"{label:>{label_width}}  {counts}  {_bar(loss + win, largest)}".rstrip())
+    for label, (lost, won) in zip(ranges, lines, strict=True):
+        counts = f"{lost:>{width},} lost  {won:>{width},} won"
+        typer.echo(f"{label:>{label_width}}  {counts}  {_bar(lost + won, largest)}".rstrip())
 
 
 def _bar(count: int, largest: int) -> str:

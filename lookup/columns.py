@@ -1,131 +1,191 @@
-"""The numbers of one column of a table file: all of them, or some through a cache of chunks."""
+"""The numbers of one column of a table file: a stretch of them, or some through a cache of chunks."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import deque
+from operator import index as as_int
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from lookup.blocks import dtype_of, unpack
 from lookup.errors import CorruptTableError
-from lookup.format import CLASSES, COLUMNS, GRUNDY, OUTCOME, REMOTENESS
+from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS
+from lookup.reader import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lookup.reader import TableFile
 
+Chunk: TypeAlias = bytes | memoryview
+"""Decoded elements, as what is indexed fastest: `bytes` if they are bytes."""
 
-def read_items(file: TableFile, name: str) -> NDArray[np.unsignedinteger]:
-    """All numbers of a column.
+
+def read_items(
+    file: TableFile, name: str, low: int = 0, high: int | None = None
+) -> NDArray[np.unsignedinteger]:
+    """The numbers of a column from index `low` to before `high`; all, unless told.
+
+    Only the chunks that hold them are read.
 
     Raises:
         CorruptTableError: a chunk is damaged, or a number is larger than it may be.
     """
-    column = file.columns[name].column
-    packed = file.read_column(name)
-    _check_items(file, name, packed)
-    return unpack(packed, column.bits, column.items)
+    stored = file.columns[name]
+    high = stored.column.items if high is None else high
+    first = low // stored.share
+    packed = file.read_elements(name, first, -(-high // stored.share))
+    start = first * stored.share
+    items = unpack(packed, stored.column.bits, high - start)[low - start :]
+    if (largest := _largest(file, name)) is not None:
+        _check_items(file, name, items, largest)
+    return items
 
 
 class ChunkCache:
-    """Decoded chunks by key, those used least recently dropped first. Safe to share between threads."""
+    """A bound on the bytes of the decoded chunks that columns hold. Safe to share between threads.
+
+    Chunks leave in the order in which they came, but one that was used since its last turn stays for
+    another (the CLOCK algorithm). That comes close to dropping what was used least recently, while
+    a hit has nothing to move: it sets a flag, without a lock.
+    """
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._chunks: OrderedDict[int, bytes] = OrderedDict()
-        self._lock = Lock()
+        self.limit = limit
         self.held = 0
+        self._queue: deque[tuple[CachedColumn, int]] = deque()
+        self._lock = Lock()
 
-    def get(self, key: int) -> bytes | None:
-        """A chunk, if it is here. Takes no lock: between two steps a chunk may only disappear."""
-        chunk = self._chunks.get(key)
-        if chunk is not None:
-            try:  # noqa: SIM105 - suppress() would take longer than all the rest
-                self._chunks.move_to_end(key)
-            except KeyError:
-                pass
-        return chunk
-
-    def put(self, key: int, chunk: bytes) -> None:
-        """Keep a chunk, and drop others until all fit; the newest stays in any case."""
+    def put(self, column: CachedColumn, number: int, chunk: Chunk) -> None:
+        """Let a column hold a chunk; others are dropped first until it fits, or is alone."""
         with self._lock:
-            if key not in self._chunks:
-                self._chunks[key] = chunk
-                self.held += len(chunk)
-            while self.held > self._limit and len(self._chunks) > 1:
-                self.held -= len(self._chunks.popitem(last=False)[1])
+            if number in column.chunks:
+                return  # another thread was faster
+            while self._queue and self.held + column.chunk_bytes > self.limit:
+                self._drop_one()
+            column.used[number] = 0
+            column.chunks[number] = chunk
+            self._queue.append((column, number))
+            self.held += column.chunk_bytes
+
+    def _drop_one(self) -> None:
+        while True:
+            column, number = self._queue.popleft()
+            if not column.used[number]:
+                del column.chunks[number]
+                self.held -= column.chunk_bytes
+                return
+            column.used[number] = 0
+            self._queue.append((column, number))
 
 
 class CachedColumn:
-    """One column of a file, read chunk by chunk through a cache that columns may share."""
+    """One column of a file, read chunk by chunk through a cache that columns may share.
+
+    `chunks` and `used` belong to the cache. They are read, and flags are set, without its lock:
+    between two steps a chunk may only disappear, and then a flag means nothing.
+    """
 
     def __init__(self, file: TableFile, name: str, cache: ChunkCache) -> None:
         stored = file.columns[name]
+        self.chunks: dict[int, Chunk] = {}
+        self.used = bytearray(len(stored.offsets))
         self._file, self._name, self._cache = file, name, cache
+        self.chunk_bytes = stored.chunk_bytes
         self._bits = stored.column.bits
-        self._share = stored.chunk_bytes * 8 // self._bits
-        self._chunk_count = len(stored.offsets)
-        self._slot = COLUMNS.index(name)
+        self._mask = (1 << self._bits) - 1
+        # A chunk holds 2 ** shift items; if there is only one, perhaps fewer.
+        self._shift = (stored.share - 1).bit_length()
+        self._inside = (1 << self._shift) - 1
+        self._largest = _largest(file, name)
 
     def __getitem__(self, index: int, /) -> int:
-        number, at = divmod(index, self._share)
-        chunk = self._chunk(number)
-        bits = self._bits
-        if bits < 8:
-            return chunk[at * bits >> 3] >> (at * bits & 7) & ((1 << bits) - 1)
-        width = bits >> 3
-        return int.from_bytes(chunk[at * width : at * width + width], "little")
+        if type(index) is not int:
+            index = as_int(index)  # a numpy integer may be too narrow for what follows
+        number = index >> self._shift
+        try:
+            chunk = self.chunks[number]
+            self.used[number] = 1
+        except KeyError:
+            chunk = self._read(number)
+            self._cache.put(self, number, chunk)
+        at = index & self._inside
+        if self._bits >= 8:
+            return chunk[at]
+        at *= self._bits
+        return chunk[at >> 3] >> (at & 7) & self._mask
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        """The numbers at many indices, grouped by chunk so that each chunk is decoded once."""
-        # A narrow type lets numpy sort by radix, several times faster.
-        numbers = (indices // self._share).astype(np.min_scalar_type(self._chunk_count))
-        order = np.argsort(numbers, kind="stable")
-        starts = np.flatnonzero(np.diff(numbers[order], prepend=-1 if len(order) else []))
-        items = np.empty(len(indices), dtype_of(self._bits))
-        for group in np.split(order, starts[1:]) if len(order) else []:
-            number = int(numbers[group[0]])
-            items[group] = self._pick(self._chunk(number), indices[group] - number * self._share)
+        """The numbers at many indices, which must ascend. Each chunk is decoded once at most.
+
+        What is decoded goes into the cache if all of it fits: a batch all over a large table would
+        drop everything else from there, and in the end most of its own chunks too.
+        """
+        numbers, at = indices >> self._shift, indices & self._inside
+        if self._bits < 8:
+            at *= self._bits
+            shifts = (at & 7).astype(np.uint8)
+            at >>= 3
+        starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+        ends = np.append(starts, len(indices))[1:]
+        groups = zip(numbers[starts].tolist(), starts.tolist(), ends.tolist(), strict=True)
+        items = np.empty(len(indices), dtype_of(self._bits).newbyteorder("="))
+
+        def pick(chunk: Chunk, low: int, high: int) -> None:
+            np.frombuffer(chunk, items.dtype).take(at[low:high], out=items[low:high], mode="clip")
+
+        missing = []
+        for group in groups:
+            if (chunk := self.chunks.get(group[0])) is None:
+                missing.append(group)
+            else:
+                self.used[group[0]] = 1
+                pick(chunk, *group[1:])
+        fits = len(missing) * self.chunk_bytes <= self._cache.limit
+
+        def read(place: int) -> None:
+            number, low, high = missing[place]
+            chunk = self._read(number)
+            pick(chunk, low, high)
+            if fits:
+                self._cache.put(self, number, chunk)
+
+        in_threads(read, len(missing))
+        if self._bits < 8:
+            items >>= shifts
+            items &= np.uint8(self._mask)
         return items
 
-    def _pick(self, chunk: bytes, at: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        packed = np.frombuffer(chunk, dtype_of(self._bits))
-        if self._bits >= 8:
-            return packed[at]
-        place = at * self._bits
-        picked: NDArray[np.unsignedinteger] = packed[place >> 3]
-        picked >>= (place & 7).astype(np.uint8)
-        picked &= np.uint8((1 << self._bits) - 1)
-        return picked
-
-    def _chunk(self, number: int) -> bytes:
-        key = number * len(COLUMNS) + self._slot
-        chunk = self._cache.get(key)
-        if chunk is None:
-            # Two threads may decode the same chunk at once; neither waits for the other.
-            chunk = self._file.read_chunk(self._name, number)
-            _check_items(self._file, self._name, np.frombuffer(chunk, dtype_of(self._bits)))
-            self._cache.put(key, chunk)
-        return chunk
+    def _read(self, number: int) -> Chunk:
+        """A decoded chunk, by elements. Two threads may read the same; neither waits for the other."""
+        dtype = dtype_of(self._bits)
+        chunk = self._file.read_chunk(self._name, number)
+        packed = np.frombuffer(chunk, dtype)
+        if self._largest is not None:
+            items = unpack(packed, self._bits, self._inside + 1)
+            _check_items(self._file, self._name, items, self._largest)
+        return chunk if dtype.itemsize == 1 else packed.astype(dtype.newbyteorder("="), copy=False).data
 
 
-def _check_items(file: TableFile, name: str, packed: NDArray[np.unsignedinteger]) -> None:
-    """Refuse numbers that would lead out of the table or overflow a record.
-
-    Only a file whose digests were made to match can have them, but such files may come from anywhere.
-    """
+def _largest(file: TableFile, name: str) -> int | None:
+    """The largest number that a column may hold; None if it has no bits for a larger one."""
+    bits = file.columns[name].column.bits
     largest = {
         CLASSES: file.columns[OUTCOME].column.items - 1,
         REMOTENESS: file.info.longest_remoteness,
         GRUNDY: file.info.largest_grundy,
-    }.get(name)
-    if largest is None:
-        return
-    bits = file.columns[name].column.bits
-    found = int(unpack(packed, bits, len(packed) * max(1, 8 // bits)).max())
-    if found > largest:
+        OUTCOME: (1 << bits) - 1,
+    }[name]
+    return largest if largest < (1 << bits) - 1 else None
+
+
+def _check_items(file: TableFile, name: str, items: NDArray[np.unsignedinteger], largest: int) -> None:
+    """Refuse numbers that would lead out of the table or overflow a record.
+
+    Only a file whose digests were made to match can have them, but such files may come from anywhere.
+    """
+    if (found := int(items.max())) > largest:
         problem = f"is damaged: {name} holds {found}, beyond the largest it may, {largest}"
         raise CorruptTableError(file.path, problem)

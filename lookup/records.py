@@ -7,7 +7,7 @@ one record into a `Value`, `decoded` turns many into `Values`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from numpy.typing import NDArray
 
     from lookup.reader import TableFile
@@ -91,17 +93,24 @@ class Records(Protocol):
 
     @property
     def by_index(self) -> SupportsIndexing:
-        """What is indexed for a single record: the object itself, or a faster one."""
+        """What is indexed for a single number that `palette` turns into a value."""
+
+    @property
+    def palette(self) -> Mapping[int, Value | None]:
+        """The values of what `by_index` holds: records, or something that is faster to have."""
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """The records of many indices, which must be in range, as a new array."""
+
+    def stretch(self, low: int, high: int) -> NDArray[np.unsignedinteger]:
+        """The records from index `low` to before `high`, as a new array."""
 
 
 class SupportsIndexing(Protocol):
     """`by_index[index]` is an int."""
 
     def __getitem__(self, index: int, /) -> int:
-        """The record of one index."""
+        """The number at one index."""
 
 
 def decoded_bytes(file: TableFile) -> int:
@@ -112,29 +121,39 @@ def decoded_bytes(file: TableFile) -> int:
 def open_records(file: TableFile, cache_bytes: int) -> Records:
     """The records of a file, in the form that its size asks for."""
     if decoded_bytes(file) <= DECODED_LIMIT:
-        return DecodedRecords(decode_records(file))
+        return DecodedRecords(decode_records(file), Palette(Layout.of(file)))
     return ChunkedRecords(file, cache_bytes)
 
 
 def decode_records(file: TableFile) -> NDArray[np.unsignedinteger]:
     """All records of a file, one for each index."""
-    remoteness = read_items(file, REMOTENESS) if REMOTENESS in file.columns else None
-    grundy = read_items(file, GRUNDY) if GRUNDY in file.columns else None
-    records = _combine(Layout.of(file), read_items(file, OUTCOME), grundy, remoteness)
+    records = _read_records(file, 0, file.columns[OUTCOME].column.items)
     return records[read_items(file, CLASSES)] if CLASSES in file.columns else records
+
+
+def _read_records(file: TableFile, low: int, high: int) -> NDArray[np.unsignedinteger]:
+    """The records in a range of their own numbers, whatever indices have them."""
+    remoteness = read_items(file, REMOTENESS, low, high) if REMOTENESS in file.columns else None
+    grundy = read_items(file, GRUNDY, low, high) if GRUNDY in file.columns else None
+    return _combine(Layout.of(file), read_items(file, OUTCOME, low, high), grundy, remoteness)
 
 
 class DecodedRecords:
     """Records in memory: an index is one step."""
 
-    def __init__(self, records: NDArray[np.unsignedinteger]) -> None:
+    def __init__(self, records: NDArray[np.unsignedinteger], palette: Palette) -> None:
         # bytes and memoryviews are indexed several times faster than numpy arrays; both share memory.
         self.by_index: bytes | memoryview = records.tobytes() if records.itemsize == 1 else records.data
+        self.palette = palette
         self._array = np.frombuffer(self.by_index, records.dtype)
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         """One vectorised gather; the mode spares numpy a second check of what is in range."""
         return self._array.take(indices, mode="wrap")
+
+    def stretch(self, low: int, high: int) -> NDArray[np.unsignedinteger]:
+        """A copy of some."""
+        return self._array[low:high].copy()
 
 
 class ChunkedRecords:
@@ -142,37 +161,63 @@ class ChunkedRecords:
 
     def __init__(self, file: TableFile, cache_bytes: int) -> None:
         self.cache = ChunkCache(cache_bytes)
+        self._file = file
         self._layout = Layout.of(file)
-        columns = {name: CachedColumn(file, name, self.cache) for name in file.columns}
-        self._outcome = columns[OUTCOME]
-        self._remoteness = columns.get(REMOTENESS)
-        self._grundy = columns.get(GRUNDY)
-        self._classes = columns.get(CLASSES)
-
-    @property
-    def by_index(self) -> Self:
-        """Itself: there is nothing faster."""
-        return self
+        self.columns = {name: CachedColumn(file, name, self.cache) for name in file.columns}
+        self._outcome = self.columns[OUTCOME]
+        self._remoteness = self.columns.get(REMOTENESS)
+        self._grundy = self.columns.get(GRUNDY)
+        self._classes = self.columns.get(CLASSES)
+        self._is_narrow, self._grundy_bits = self._layout.is_narrow, self._layout.grundy_bits
+        self.by_index: SupportsIndexing = self
+        palette = Palette(self._layout)
+        self.palette: Mapping[int, Value | None] = palette
+        if self._is_narrow and len(self.columns) == 1:
+            # A bit a position: without a record made of each, a probe takes two thirds of the time.
+            self.by_index = self._outcome
+            self.palette = {0: palette[Outcome.LOSS], 1: palette[Outcome.WIN]}
 
     def __getitem__(self, index: int, /) -> int:
-        index = int(index)  # a numpy integer may be too narrow for what follows
         if self._classes is not None:
             index = self._classes[index]
         record = 0 if self._remoteness is None else self._remoteness[index]
         if self._grundy is not None:
-            record = record << self._layout.grundy_bits | self._grundy[index]
+            record = record << self._grundy_bits | self._grundy[index]
         outcome = self._outcome[index]
-        if self._layout.is_narrow:
+        if self._is_narrow:
             outcome = outcome << 1 | 1
         return record << 2 | outcome
 
     def take(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
-        """Grouped by chunk, so that each chunk is decoded once."""
+        """In the order of the file, so that each chunk is decoded once at most."""
         if self._classes is not None:
-            indices = self._classes.take(indices).astype(np.int64)
+            indices = _in_order(indices, self._classes.take).astype(np.int64)
+        return _in_order(indices, self._take_sorted)
+
+    def _take_sorted(self, indices: NDArray[np.int64]) -> NDArray[np.unsignedinteger]:
         remoteness = None if self._remoteness is None else self._remoteness.take(indices)
         grundy = None if self._grundy is None else self._grundy.take(indices)
         return _combine(self._layout, self._outcome.take(indices), grundy, remoteness)
+
+    def stretch(self, low: int, high: int) -> NDArray[np.unsignedinteger]:
+        """Past the cache, which a walk through the whole table would only empty.
+
+        With symmetry classes it is not: the records of neighbours may lie anywhere.
+        """
+        if self._classes is not None:
+            return self.take(np.arange(low, high))
+        return _read_records(self._file, low, high)
+
+
+def _in_order(
+    indices: NDArray[np.int64], take: Callable[[NDArray[np.int64]], NDArray[np.unsignedinteger]]
+) -> NDArray[np.unsignedinteger]:
+    """What `take` gives for indices when they are sorted, back in their own order."""
+    order = np.argsort(indices)
+    sorted_numbers = take(indices[order])
+    numbers = np.empty_like(sorted_numbers)
+    numbers[order] = sorted_numbers
+    return numbers
 
 
 def _combine(

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 HISTOGRAM_STEPS = 1000
 """A histogram of remoteness has at most this many entries; longer games are counted in wider steps."""
 
+COUNTED_INDICES = 1 << 28
+"""What a larger table holds is counted only on demand: all of it has to be read."""
+
 
 def value_fields(value: Value) -> dict[str, Any]:
     """A value; what is not stored is null."""
@@ -60,11 +63,19 @@ def line_fields(table: Answers, position: str, limit: int | None = None) -> dict
     }
 
 
-def info_fields(table: Table) -> dict[str, Any]:
-    """What the table says of itself, and its histogram of remoteness."""
+def info_fields(table: Table, count: bool = False) -> dict[str, Any]:
+    """What the table says of itself, its histogram of remoteness and its counts of Grundy values.
+
+    These two are null if they are not stored, and in a large table unless `count` asks for them.
+    """
     info = table.info
+    counted = count or info.size <= COUNTED_INDICES
+    histogram = grundy = None
     width = max(info.longest_remoteness, 0) // HISTOGRAM_STEPS + 1
-    histogram = {str(end): counts for end, counts in table.histogram(width).items()}
+    if counted and info.longest_remoteness >= 0:
+        histogram = {str(end): counts for end, counts in table.histogram(width).items()}
+    if counted and info.largest_grundy >= 0:
+        grundy = table.grundy_counts()
     return {
         "table": info.name,
         "game": info.game,
@@ -80,9 +91,9 @@ def info_fields(table: Table) -> dict[str, Any]:
         "positions": info.positions,
         "counts": {"win": info.wins, "draw": info.draws, "loss": info.losses},
         "longest_remoteness": info.longest_remoteness if info.longest_remoteness >= 0 else None,
-        "histogram": histogram if info.longest_remoteness >= 0 else None,
-        "histogram_width": width if info.longest_remoteness >= 0 else None,
-        "grundy": table.grundy_counts() if info.largest_grundy >= 0 else None,
+        "histogram": histogram,
+        "histogram_width": width if histogram else None,
+        "grundy": grundy,
         "period": Period.from_text(info.period)._asdict() if info.period else None,
         "start": table.game.format(table.game.start),
     }

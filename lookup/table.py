@@ -11,7 +11,7 @@ from lookup.answers import Answers
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.reader import TableFile
-from lookup.records import DecodedRecords, Layout, Palette, decoded, open_records
+from lookup.records import DecodedRecords, Layout, decoded, open_records
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -44,10 +44,9 @@ class Table(Answers):
             raise
         if isinstance(self._records, DecodedRecords):
             self._file.close()
-        self._by_index = self._records.by_index
+        self._by_index, self._palette = self._records.by_index, self._records.palette
         self._size = self._file.info.size
         self._layout = Layout.of(self._file)
-        self._palette = Palette(self._layout)
         self._is_sum = self.game.parts > 1
         self._period = Period.from_text(self.info.period) if self.info.period else None
 
@@ -214,11 +213,14 @@ class Table(Answers):
     def _all_values(self) -> Iterator[Values]:
         """The values of all indices in order, a stretch at a time."""
         for low in range(0, self._size, _STRETCH):
-            yield self.probe_many(np.arange(low, min(low + _STRETCH, self._size)))
+            yield decoded(self._records.stretch(low, min(low + _STRETCH, self._size)), self._layout)
 
 
 def open_table(path: str | PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> Table:
     """Open one table file.
+
+    Of a table that is too large to be decoded whole, at most `cache_bytes` of decoded chunks are kept
+    (but one chunk in any case).
 
     Raises:
         MissingTableError: there is no such file.

@@ -129,7 +129,8 @@ class Tablebase:
 def open_tablebase(*directories: Place | Iterable[Place], cache_bytes: int = CACHE_BYTES) -> Tablebase:
     """All tables in the given folders, then in those of $ENDTABLE_PATH, then the packaged ones.
 
-    Folders are given one by one or in lists.
+    Folders are given one by one or in lists. Each table has a cache of its own of `cache_bytes`; see
+    `open_table`.
 
     >>> with open_tablebase() as tables:
     ...     print(tables["tactics-4x4"].probe("XXXX/..X./..X./...."))

@@ -1,16 +1,22 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 import lookup
+from builder import writer
 from builder.build import build_table
 from builder.catalogue import CATALOGUE
+from builder.solvers.solution import PackedColumn
+from builder.writer import write_table
+from lookup.format import CLASSES, OUTCOME, Column
+from lookup.reader import TableFile
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
@@ -24,6 +30,34 @@ def same_values(one: lookup.Values, other: lookup.Values) -> bool:
         (one.grundy, other.grundy),
     ]
     return all(a is b if a is None or b is None else bool((a == b).all()) for a, b in pairs)
+
+
+Rechunk = Callable[..., Path]
+"""`rechunk(source, chunk_bytes)` or `rechunk(source, chunk_bytes, only_outcomes=True)`."""
+
+
+@pytest.fixture
+def rechunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rechunk:
+    """Copies a table with smaller chunks, so that a small table has as many as a huge one."""
+
+    def copy(source: Path, chunk_bytes: int, only_outcomes: bool = False) -> Path:
+        def smaller(column: Column, _: int) -> int:
+            return min(chunk_bytes, column.nbytes)
+
+        monkeypatch.setattr(writer, "chunk_bytes", smaller)
+        file, path = TableFile(source), tmp_path / f"{chunk_bytes}-{only_outcomes}-{source.name}"
+        info, columns = file.info, []
+        for name, stored in file.columns.items():
+            data = file.read_elements(name, 0, len(stored.offsets))[: stored.column.length]
+            if name in (OUTCOME, CLASSES) or not only_outcomes:
+                columns.append(PackedColumn(stored.column, data))
+        file.close()
+        if only_outcomes:
+            info = info._replace(longest_remoteness=-1, largest_grundy=-1)
+        write_table(path, info, columns)
+        return path
+
+    return copy
 
 
 @pytest.fixture(autouse=True)

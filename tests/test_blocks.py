@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import h5py
 import numpy as np
 import pytest
@@ -46,7 +48,8 @@ def test_fletcher32_is_the_one_of_hdf5(data: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"\xff\xff", b"\xff\xff" * 2, b"\xff" * 65536, b"\xff" * 721, b"\0" * 9]
+    "data",
+    [b"\xff\xff", b"\xff\xff" * 2, b"\xff" * 65536, b"\xff" * 721, b"\0" * 9, b"\xff\xfe" * 135_001],
 )
 def test_fletcher32_where_sums_wrap(data: bytes) -> None:
     with h5py.File.in_memory() as file:
@@ -85,6 +88,20 @@ def test_a_frame_of_another_size_is_refused_before_it_is_decoded() -> None:
     untold = zstandard.ZstdCompressor(write_content_size=False).compress(bytes(1 << 26))
     with pytest.raises(blocks.BlockError):
         blocks.decode(with_checksum(untold), 100)
+
+
+def test_threads_decode_at_once_and_go_on_after_a_damaged_chunk() -> None:
+    chunks = [bytes([seed]) * 30_000 + bytes(range(seed, 200)) * 300 for seed in range(40)]
+    stored = [blocks.encode(chunk, 3) for chunk in chunks]
+    damaged = with_checksum(stored[0][:-9] + b"\0" * 5)
+
+    def work(seed: int) -> bool:
+        with pytest.raises(blocks.BlockError, match="Zstandard"):
+            blocks.decode(damaged, len(chunks[0]))
+        return blocks.decode(stored[seed], len(chunks[seed])) == chunks[seed]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(work, [*range(40)] * 5))
 
 
 @pytest.mark.parametrize("stored", [b"", b"abc", b"abcd", b"\0" * 12])

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING
 import h5py
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from lookup import Table, response
+from lookup.cli import app
 from tests.commands import one_line, run
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from lookup import Tablebase
 
 POSITION = "XXXX/..X./..X./...."
 
@@ -139,7 +144,7 @@ def test_version_and_help() -> None:
             ["probe", "tactics-2x15-run7"],
             "build it with: build-tables tactics --rows 2 --cols 15 --max-run 7",
         ),
-        (["probe", "tactics-6x6"], "board cannot be '6x6': expected 1 to 30 cells, not 36"),
+        (["probe", "tactics-6x7"], "board cannot be '6x7': expected 1 to 36 cells, not 42"),
         (["probe", "ROTTA"], "did you mean 'rota'?"),
         (["probe", "chess", "x"], "no table 'chess' in"),
         (["probe", "../secret", "x"], "no table 'secret' in '..'"),
@@ -244,3 +249,21 @@ def test_info_of_a_period_of_grundy_values_and_of_a_long_game() -> None:
     assert len([line for line in clock if line.endswith("█") or " won" in line]) == 48
     answer = json.loads(run("lookup", "info", "clock-4-5", "--json").out)
     assert (answer["histogram_width"], sum(answer["histogram"]["win"])) == (1, 1296)
+
+
+@pytest.mark.parametrize("table", ["sticks-special-50", "tactics-4x4"])
+def test_info_counts_what_a_large_table_holds_only_when_asked(
+    table: str, monkeypatch: pytest.MonkeyPatch, tables: Tablebase
+) -> None:
+    complete = CliRunner().invoke(app, ["info", table]).output
+    longest = tables[table].info.longest_remoteness
+    monkeypatch.setattr(response, "COUNTED_INDICES", 0)
+    short = CliRunner().invoke(app, ["info", table]).output
+    assert f"remoteness: up to {longest}; --count shows how many of each" in short
+    assert ("grundy:     up to" in short) == ("grundy:" in complete)
+    assert CliRunner().invoke(app, ["info", table, "--count"]).output == complete
+    with monkeypatch.context() as patch:
+        patch.setattr(Table, "_all_values", lambda _: pytest.fail("read all of it"))
+        answer = response.info_fields(tables[table])
+    assert (answer["histogram"], answer["histogram_width"], answer["grundy"]) == (None, None, None)
+    assert answer["longest_remoteness"] == longest

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,17 +16,27 @@ from builder.catalogue import CATALOGUE
 from builder.compile import Engine
 from builder.solvers import mask
 from builder.writer import write_table
-from lookup import InvalidPositionError, MissingTableError, Outcome, Value, records
+from lookup import (
+    CorruptTableError,
+    InvalidPositionError,
+    MissingTableError,
+    Outcome,
+    Value,
+    records,
+)
 from lookup import format as format_module
 from lookup import table as table_module
 from lookup.format import TableInfo
 from lookup.games.tactics import Tactics
+from lookup.reader import TableFile
 from tests.conftest import same_values
 from tests.solving import solve
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from tests.conftest import Rechunk
 
 POSITION = "XXXX/..X./..X./...."
 
@@ -188,30 +201,178 @@ def test_grundy_counts_add_up(tables: lookup.Tablebase) -> None:
 
 # --- large tables ---------------------------------------------------------------------------------
 
+KINDS = {
+    "bits": ("tactics-4x4", 256, True),
+    "remoteness": ("tactics-4x4", 256, False),
+    "wide remoteness": ("clock-4-5", 64, False),
+    "draws": ("rota", 64, False),
+    "draws alone": ("rota", 64, True),
+    "grundy": ("sticks-special-50", 4096, False),
+    "grundy alone": ("sticks-run-1-2", 16, False),
+    "chunks of several sizes": ("rota-diameters", 4096, False),
+}
+
 
 @pytest.fixture
 def chunked(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
 
 
-@pytest.mark.usefixtures("chunked")
-@pytest.mark.parametrize("name", ["tactics-3x3", "tactics-4x5", "rota", "rota-diameters"])
-@pytest.mark.parametrize("cache_bytes", [0, 300_000, 1 << 30])
+@pytest.fixture
+def pair(
+    rechunk: Rechunk, tables: lookup.Tablebase, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[..., tuple[lookup.Table, lookup.Table]]]:
+    """A table of some kind in many chunks: read through the cache, and decoded."""
+    with ExitStack() as stack:
+
+        def make(kind: str, cache_bytes: int) -> tuple[lookup.Table, lookup.Table]:
+            name, chunk_bytes, only_outcomes = KINDS[kind]
+            path = rechunk(tables[name].path, chunk_bytes, only_outcomes)
+            whole = stack.enter_context(lookup.open_table(path))
+            monkeypatch.setattr(records, "DECODED_LIMIT", 0)
+            table = stack.enter_context(lookup.open_table(path, cache_bytes=cache_bytes))
+            assert isinstance(whole._records, records.DecodedRecords)
+            assert isinstance(table._records, records.ChunkedRecords)
+            return table, whole
+
+        yield make
+
+
+def held(table: lookup.Table) -> dict[str, list[int]]:
+    """The chunks that the cache holds, whose size must be the one it keeps account of."""
+    assert isinstance(table._records, records.ChunkedRecords)
+    columns = table._records.columns
+    sizes = [
+        memoryview(chunk).nbytes for column in columns.values() for chunk in column.chunks.values()
+    ]
+    cache = table._records.cache
+    assert sum(sizes) == cache.held
+    assert cache.held <= cache.limit or len(sizes) == 1
+    return {name: sorted(column.chunks) for name, column in columns.items()}
+
+
+@pytest.fixture
+def decodings(monkeypatch: pytest.MonkeyPatch) -> Counter[tuple[str, int]]:
+    """How often each chunk of each column was decoded."""
+    count: Counter[tuple[str, int]] = Counter()
+    read_chunk = TableFile.read_chunk
+
+    def counting(self: TableFile, name: str, number: int) -> bytes:
+        count[name, number] += 1
+        return read_chunk(self, name, number)
+
+    monkeypatch.setattr(TableFile, "read_chunk", counting)
+    return count
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("cache_bytes", [0, 700, 1 << 30])
 def test_through_the_cache_the_answers_are_the_same(
-    name: str, cache_bytes: int, tables: lookup.Tablebase, built: Callable[[str], Path]
+    kind: str,
+    cache_bytes: int,
+    pair: Callable[..., tuple[lookup.Table, lookup.Table]],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    whole = tables[name]
-    assert isinstance(whole._records, records.DecodedRecords)
-    with lookup.open_table(built(name), cache_bytes=cache_bytes) as table:
-        assert isinstance(table._records, records.ChunkedRecords)
-        indices = np.random.default_rng(0).permutation(table.game.size)[:50_000]
+    table, whole = pair(kind, cache_bytes)
+    size, chance = table.game.size, np.random.default_rng(0)
+    everything = whole.probe_many(np.arange(size))
+    for indices in (chance.permutation(size), chance.integers(0, size, 200), np.arange(9) % 2):
         assert same_values(table.probe_many(indices), whole.probe_many(indices))
-        for index in indices[:300].tolist():
-            if table.game.is_position(index):
-                assert table.probe_index(index) == whole.probe_index(index)
-        assert table.probe_many([]).outcome.shape == (0,)
-        chunks = [len(chunk) for chunk in table._records.cache._chunks.values()]
-        assert sum(chunks) == table._records.cache.held <= max(cache_bytes, *chunks)
+        held(table)
+    for index in chance.integers(0, size, 2000).tolist():
+        if everything.outcome[index]:
+            assert table.probe_index(index) == whole.probe_index(index)
+        else:
+            with pytest.raises(InvalidPositionError, match="a hole"):
+                table.probe_index(index)
+    held(table)
+    counts = whole.histogram(), whole.grundy_counts()
+    monkeypatch.setattr(table_module, "_STRETCH", size // 5 + 1)  # which end inside chunks
+    assert (table.histogram(), table.grundy_counts()) == counts
+    assert table.probe_many([]).outcome.shape == (0,)
+    assert table.probe_many([[1], [0]]).outcome.shape == (2, 1)
+
+
+@pytest.mark.parametrize("kind", ["bits", "remoteness", "draws", "grundy"])
+@pytest.mark.parametrize("cache_bytes", [0, 1 << 30])
+def test_a_batch_decodes_each_chunk_once(
+    kind: str,
+    cache_bytes: int,
+    pair: Callable[..., tuple[lookup.Table, lookup.Table]],
+    decodings: Counter[tuple[str, int]],
+) -> None:
+    table, _ = pair(kind, cache_bytes)
+    decodings.clear()
+    indices = np.random.default_rng(0).permutation(table.game.size)
+    table.probe_many(indices)
+    every = {(n, at) for n, stored in table._file.columns.items() for at in range(len(stored.offsets))}
+    assert set(decodings) == every
+    assert set(decodings.values()) == {1}
+    table.probe_many(indices)
+    assert set(decodings.values()) == ({1} if cache_bytes else {2})
+
+
+def test_a_batch_over_few_chunks_reads_no_others(
+    pair: Callable[..., tuple[lookup.Table, lookup.Table]], decodings: Counter[tuple[str, int]]
+) -> None:
+    table, _ = pair("bits", 1 << 30)
+    decodings.clear()
+    table.probe_many([5 * 2048, 5 * 2048 - 1, 9 * 2048])  # 2048 bits to a chunk
+    assert dict(decodings) == {("outcome", 4): 1, ("outcome", 5): 1, ("outcome", 9): 1}
+
+
+def test_what_is_in_use_stays_in_the_cache(
+    pair: Callable[..., tuple[lookup.Table, lookup.Table]], decodings: Counter[tuple[str, int]]
+) -> None:
+    table, _ = pair("bits", 3 * 256)
+    for chunk in (0, 1, 2, 0, 3):
+        table.probe_index(2048 * chunk)
+    assert held(table) == {"outcome": [0, 2, 3]}  # 1 is older than 2, and 0 was used again
+    table.probe_many(2048 * np.arange(4, 8))  # more than the cache can hold: it keeps none of them
+    assert held(table) == {"outcome": [0, 2, 3]}
+    decodings.clear()
+    table.probe_many([2048 * 2, 2048 * 9])
+    assert held(table) == {"outcome": [2, 3, 9]}  # 0 had been given its turn; 2 was used
+    assert set(decodings) == {("outcome", 9)}
+
+
+@pytest.mark.parametrize("kind", ["bits", "remoteness", "draws"])
+@pytest.mark.parametrize("cache_bytes", [300, 2000])
+def test_threads_share_a_cache(
+    kind: str, cache_bytes: int, pair: Callable[..., tuple[lookup.Table, lookup.Table]]
+) -> None:
+    table, whole = pair(kind, cache_bytes)
+    expected = whole.probe_many(np.arange(table.game.size)).outcome
+
+    def wrong(seed: int) -> list[int]:
+        chance, bad = np.random.default_rng(seed), []
+        for _ in range(15):
+            indices = chance.integers(0, table.game.size, 500)
+            bad.extend(indices[table.probe_many(indices).outcome != expected[indices]].tolist())
+            positions = indices[expected[indices] > 0][:30].tolist()
+            bad.extend(at for at in positions if table.probe_index(at).outcome != expected[at])
+        return bad
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(wrong, range(6))) == [[]] * 6
+    held(table)
+
+
+@pytest.mark.parametrize("chunk", [0, 31])
+def test_a_damaged_chunk_in_a_batch(chunk: int, rechunk: Rechunk, tables: lookup.Tablebase) -> None:
+    path = rechunk(tables["tactics-4x4"].path, 256, True)
+    with lookup.open_table(path) as table:
+        at = table._file.columns["outcome"].offsets[chunk]
+    damaged = bytearray(path.read_bytes())
+    damaged[at] ^= 1
+    path.write_bytes(damaged)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(records, "DECODED_LIMIT", 0)
+        with lookup.open_table(path) as table:
+            for _ in range(2):
+                with pytest.raises(CorruptTableError, match=f"chunk {chunk} of outcome fails its"):
+                    table.probe_many(np.arange(table.game.size))
+            assert table.probe_index(2048 * 15).outcome  # the others can still be asked
 
 
 def test_outcomes_without_remoteness(tmp_path: Path, tables: lookup.Tablebase) -> None:

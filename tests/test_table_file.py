@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import struct
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import h5py
 import numpy as np
@@ -17,8 +20,8 @@ from builder.build import SOLVERS, build_table
 from builder.compile import Engine
 from builder.solvers import heaps, mask, retrograde
 from builder.solvers.solution import PackedColumn, packed_grundy, packed_remoteness
-from builder.writer import write_table
-from lookup import records
+from builder.writer import _set_attributes, write_table
+from lookup import reader, records
 from lookup.errors import (
     CorruptTableError,
     FormatVersionError,
@@ -26,7 +29,7 @@ from lookup.errors import (
     NotATableError,
     TableFileError,
 )
-from lookup.format import TableInfo, Totals
+from lookup.format import TableInfo, Totals, outcome_column
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
 from lookup.games.tactics import Tactics
@@ -37,6 +40,8 @@ from tests.solving import solve
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from tests.conftest import Rechunk
 
 TABLE = "tactics-3x3"
 
@@ -251,23 +256,131 @@ def test_a_chunk_that_lies_beyond_the_file(tmp_path: Path, built: Callable[[str]
                 lookup.open_table(path)
 
 
+# What HDF5 keeps of a chunk: stored bytes, filter mask, first element, 0; then comes its address.
+CHUNK_KEY = struct.Struct("<IIQQ")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda size, mask, at: (size, mask, at - 256), "misplaced chunk"),  # there is one already
+        (lambda size, mask, at: (size, mask, 1 << 20), "misplaced chunk"),
+        (lambda size, mask, at: (size, 1, at), "misplaced chunk"),
+        (lambda size, mask, at: (0, mask, at), "misplaced chunk"),
+        (lambda size, mask, at: (1 << 20, mask, at), "misplaced chunk"),
+    ],
+)
+def test_a_chunk_that_is_not_one_of_those_there_should_be(
+    change: Callable[[int, int, int], tuple[int, int, int]],
+    words: str,
+    rechunk: Rechunk,
+    tables: lookup.Tablebase,
+) -> None:
+    path = rechunk(tables["tactics-4x4"].path, 256, True)
+    file = TableFile(path)
+    file.close()
+    stored, whole = file.columns["outcome"], path.read_bytes()
+    entry = CHUNK_KEY.pack(stored.sizes[7], 0, 7 * 256, 0) + stored.offsets[7].to_bytes(8, "little")
+    assert whole.count(entry) == 1
+    wrong = CHUNK_KEY.pack(*change(stored.sizes[7], 0, 7 * 256), 0) + entry[CHUNK_KEY.size :]
+    path.write_bytes(whole.replace(entry, wrong))
+    with pytest.raises(CorruptTableError, match=words):
+        lookup.open_table(path)
+
+
+def test_chunks_that_were_never_written(rechunk: Rechunk, tables: lookup.Tablebase) -> None:
+    """The dataset has its place in the file, but only some of its chunks."""
+    path = rechunk(tables["tactics-4x4"].path, 256, True)
+    with h5py.File(path, "r+") as file:
+        old = file["outcome"]
+        properties, attributes = old.id.get_create_plist(), dict(old.attrs.items())
+        some = {at: old.id.read_direct_chunk((at,))[1] for at in range(0, 8192, 512)}
+        del file["outcome"]
+        space = h5py.h5s.create_simple((8192,))
+        new = h5py.h5d.create(file.id, b"outcome", h5py.h5t.STD_U8LE, space, properties)
+        for at, chunk in some.items():
+            new.write_direct_chunk((at,), chunk)
+        file["outcome"].attrs.update(attributes)
+    with pytest.raises(CorruptTableError, match="lacks 16 of its 32 chunks"):
+        lookup.open_table(path)
+
+
+def test_chunks_of_an_odd_length(rechunk: Rechunk, tables: lookup.Tablebase) -> None:
+    with pytest.raises(CorruptTableError, match="another length than a power of two"):
+        lookup.open_table(rechunk(tables["tactics-4x4"].path, 1000, True))
+
+
+def test_more_chunks_than_a_file_can_hold(tmp_path: Path) -> None:
+    """As many as the game allows, none of them there: nothing is allocated for them."""
+    game = Tactics(6, 6)
+    info = TableInfo.describe(game, "a forger", Totals((0, 0, game.size)))
+    column = outcome_column(1, game.size)
+    path = tmp_path / "t.h5"
+    with h5py.File(path, "w") as file:
+        filters = {"compression": 32015, "compression_opts": (9,), "allow_unknown_filter": True}
+        dataset = file.create_dataset(
+            "outcome", (column.length,), np.uint8, chunks=(1,), fletcher32=True, **filters
+        )
+        _set_attributes(dataset, column.attributes)
+        file.create_dataset("sha256/outcome", (column.length, 32), np.uint8)
+        _set_attributes(file, {**info.attributes, "digest": "0" * 64})
+    with pytest.raises(CorruptTableError, match="more digests than the file has room for"):
+        lookup.open_table(path)
+
+
+# --- reading at a place ---------------------------------------------------------------------------
+
+
+def failing(*_: int) -> bytes:
+    raise OSError(5, "Input/output error")
+
+
+@pytest.mark.parametrize("pread", [failing, None])
 def test_a_disk_that_fails_while_reading(
-    monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
+    pread: Callable[..., bytes] | None, monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
 ) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
-
-    class Failing:
-        def seek(self, at: int) -> None:
-            raise OSError(5, "Input/output error")
-
-        def close(self) -> None:
-            pass
-
     with lookup.open_table(built(TABLE)) as table:
-        table._file._file.close()
-        table._file._file = Failing()  # type: ignore[assignment]  # the point of it
+        monkeypatch.setattr(reader, "_pread", pread)
+        whole, table._file._file = table._file._file, Mock(seek=failing, fileno=lambda: 0)
         with pytest.raises(TableFileError, match="cannot be read: Input/output error"):
             table.probe_index(0)
+        whole.close()
+
+
+def few_bytes(handle: int, size: int, offset: int) -> bytes:
+    """What `os.pread` may do: return less than was asked for."""
+    return os.pread(handle, min(size, 7), offset)
+
+
+@pytest.mark.parametrize("pread", [few_bytes, None])
+def test_a_file_is_read_whole_however_the_system_reads(
+    pread: Callable[..., bytes] | None,
+    rechunk: Rechunk,
+    tables: lookup.Tablebase,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = tables["tactics-4x4"]
+    path = rechunk(whole.path, 256)
+    monkeypatch.setattr(reader, "_pread", pread)
+    everything = whole.probe_many(np.arange(whole.game.size))
+    for limit in (0, 1 << 30):
+        monkeypatch.setattr(records, "DECODED_LIMIT", limit)
+        with lookup.open_table(path) as table, ThreadPoolExecutor(4) as pool:
+            batches = pool.map(table.probe_many, [np.arange(table.game.size)] * 4)
+            assert all(same_values(batch, everything) for batch in batches)
+
+
+@pytest.mark.parametrize("pread", [os.pread, None])
+def test_a_closed_table_says_so(
+    pread: Callable[..., bytes] | None, monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
+) -> None:
+    monkeypatch.setattr(records, "DECODED_LIMIT", 0)
+    monkeypatch.setattr(reader, "_pread", pread)
+    table = lookup.open_table(built(TABLE))
+    table.close()
+    with pytest.raises(TableFileError, match="cannot be read: it was closed"):
+        table.probe_index(0)
 
 
 def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:

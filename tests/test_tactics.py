@@ -43,9 +43,9 @@ def test_a_name_in_another_spelling_is_not_a_name() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((0, 4), "rows cannot be 0: expected 1 to 30"),
-        ((4, -1), "cols cannot be -1: expected 1 to 30"),
-        ((6, 6), "board cannot be '6x6': expected 1 to 30 cells, not 36"),
+        ((0, 4), "rows cannot be 0: expected 1 to 36"),
+        ((4, -1), "cols cannot be -1: expected 1 to 36"),
+        ((6, 7), "board cannot be '6x7': expected 1 to 36 cells, not 42"),
         ((4, 4, 5), "max_run cannot be 5: expected 1 to 4, or 0 for that"),
         ((4, 4, -1), "max_run cannot be -1: expected 1 to 4, or 0 for that"),
     ],
@@ -65,9 +65,20 @@ def test_index_and_text_of_the_documents() -> None:
 def test_move_names() -> None:
     names = {step.text for step in Tactics(2, 3).moves(".../.X.")}
     assert names == {"a1", "b1", "c1", "a2", "c2", "a1-b1", "b1-c1", "a1-c1", "a1-a2", "c1-c2"}
-    long = Tactics(1, 30)
+    long = Tactics(1, 36)
     assert long.move_name(0, 1 << 25) == "z1"
     assert long.move_name(0, 0b11 << 26) == "aa1-ab1"
+    assert long.move_name(0, 1 << 35) == "aj1"
+    assert Tactics(36, 1).move_name(0, 0b11 << 34) == "a35-a36"
+
+
+def test_the_largest_board() -> None:
+    game = find_game("tactics-6x6")
+    assert (game.size, game.start, game.max_moves) == (1 << 36, 0, 36 + 2 * 6 * (5 + 4 + 3 + 2 + 1))
+    corner = "....../....../....../....../....../.....X"
+    assert game.parse(corner) == 1 << 35
+    assert game.format(1 << 35) == corner
+    assert game.play(corner, "a1-f1").position.startswith("XXXXXX/")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ class Tactics(MaskGame):
 
     def _cell_name(self, cell: int) -> str:
         row, col = divmod(cell, self.cols)
-        # Columns after z go on as aa, ab, ...: boards are as long as 30 cells.
+        # Columns after z go on as aa, ab, ...: boards are as long as 36 cells.
         letters = chr(97 + col) if col < 26 else "a" + chr(97 + col - 26)
         return f"{letters}{row + 1}"
 
