@@ -113,4 +113,4 @@ def memory_needed(game: Game) -> int:
     """Bytes that `solve` takes at its peak."""
     if game.filling is None:
         return retrograde.memory_needed(game)
-    return 4 * game.size + packed_length(game.size, 1) + 8 * _SLICE
+    return 4 * game.size + packed_length(game.size, 1) + 8 * min(game.size, _SLICE)
