@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import random
 import re
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -231,6 +232,17 @@ def test_a_large_clock_is_cut_evenly_and_a_small_one_not_at_all() -> None:
     for shard in shards[: len(measures)]:
         plan.run(shard)
     assert 0 < measures.max() < 0.05 * 2**20
+
+
+def test_solving_takes_little_more_than_four_bytes_a_clock() -> None:
+    game = Clock(7, 9)
+    solve(distance.plan, Clock(7, 3), Engine.NUMBA)  # compiles
+    tracemalloc.start()
+    solve(distance.plan, game, Engine.NUMBA)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < distance.memory_needed(game, Engine.NUMBA) < 5 * game.size
+    assert distance.memory_needed(Clock(9, 9), Engine.NUMBA) < 4.2 * 10**9
 
 
 @pytest.mark.parametrize(("n", "k"), [(1, 9), (2, 4), (3, 3), (5, 1)])
