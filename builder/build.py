@@ -6,6 +6,7 @@ import random
 import time
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
@@ -23,7 +24,7 @@ from lookup import __version__
 from lookup.errors import BuildError, EndtableError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
-from lookup.reader import TableFile
+from lookup.reader import TableFile, in_threads
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -237,8 +238,7 @@ def _holds_same(path: Path, fresh: TableFile) -> TableFile | None:
         )
         if same:
             for name, stored in old.columns.items():
-                for number in range(len(stored.offsets)):
-                    old.read_chunk(name, number)
+                in_threads(partial(old.read_chunk, name), len(stored.offsets))
         return old if same else None
     except (EndtableError, KeyError):
         return None

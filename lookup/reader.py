@@ -251,7 +251,7 @@ class TableFile:
         return StoredColumn(column, size, offsets, sizes, digests[...].tobytes())
 
 
-def in_threads(work: Callable[[int], None], count: int) -> None:
+def in_threads(work: Callable[[int], object], count: int) -> None:
     """Call `work` with each number below `count`, from several threads if there are many.
 
     Decoding runs outside the interpreter's lock. An exception is raised again here, and work that
