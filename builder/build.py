@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -27,15 +26,6 @@ if TYPE_CHECKING:
     from builder.solvers.solution import Report, Solution
     from lookup.games.base import Game, SolverKind
 
-VERIFY_WHOLE = {Engine.NUMBA: 1 << 26, Engine.PYTHON: 1 << 20}
-"""Tables of more `Game.work` are verified at random places after a build, and whole by
-`build-tables verify`."""
-
-SAMPLED = {Engine.NUMBA: 1 << 22, Engine.PYTHON: 1 << 17}
-"""The `Game.work` of these random places, in stretches of some indices."""
-
-_STRETCH = 1024
-_FEWEST_STRETCHES = 64
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
 _COMPILER_SECONDS = 3.0  # what numba takes to start and to compile, the first time
@@ -139,22 +129,10 @@ def rough_seconds(game: Game, engine: Engine | None = None) -> float:
 def _verify(temporary: Path, game: Game, engine: Engine, report: Report) -> TableFile:
     """Verify a file that has no name yet; errors call it by the table's."""
     try:
-        return verify.verify_file(temporary, engine, report, _sample(game, engine))
+        return verify.verify_file(temporary, engine, report, brief=True).file
     except VerificationError as error:
         shown = str(error).replace(f"'{temporary}'", f"the new {game.table_name}")
         raise VerificationError(shown) from None
-
-
-def _sample(game: Game, engine: Engine) -> list[tuple[int, int]] | None:
-    """Ranges to verify in a large table, the same every time; None for the whole of a small one."""
-    if game.work <= VERIFY_WHOLE[engine]:
-        return None
-    indices = min(game.size, SAMPLED[engine] * game.size // game.work)
-    stretch = max(1, min(_STRETCH, indices // _FEWEST_STRETCHES))
-    places = range(0, game.size, stretch)
-    count = min(len(places), max(_FEWEST_STRETCHES, indices // stretch))
-    starts = random.Random(game.size).sample(places, count)  # noqa: S311 - not a secret
-    return [(start, min(start + stretch, game.size)) for start in sorted(starts)]
 
 
 def _holds_same(path: Path, fresh: TableFile) -> TableFile | None:

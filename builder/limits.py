@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
-from lookup.errors import BuildError
+from lookup.errors import BuildError, InvalidParameterError
 
 BEYOND = 1 << 60
 """Bytes, or indices, that no machine has."""
 
-_GIB = 1 << 30
+_MIB, _GIB = 1 << 20, 1 << 30
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*(?:([KMGT])(?:i?B)?|B)?", re.IGNORECASE | re.ASCII)
 
 
 def available_memory() -> int | None:
@@ -42,17 +44,39 @@ def _left_in_group(folder: Path = Path("/sys/fs/cgroup")) -> int | None:
     return None if limit == "max" else max(0, int(limit) - used)
 
 
-def require_memory(needed: int, what: str) -> None:
-    """Refuse work that does not fit, before it starts.
+def usable_memory() -> int:
+    """Bytes that work may take without crowding out others; `BEYOND` if the system does not say."""
+    available = available_memory()
+    return BEYOND if available is None else available - available // 8
+
+
+def bytes_from_text(text: str) -> int:
+    """Bytes as a person writes them: `8G`, `500M`, `1.5GiB`, `4096`; all letters mean powers of 1024.
+
+    Raises:
+        InvalidParameterError: the text is not such a number.
+    """
+    if not (match := _SIZE.fullmatch(text.strip())):
+        raise InvalidParameterError("memory", text, "bytes, as in 8G, 500M, 1.5GiB or 4096")
+    number, letter = match.groups()
+    return int(float(number) * 1024 ** (" KMGT".index(letter.upper()) if letter else 0))
+
+
+def require_memory(needed: int, what: str, available: int | None = None) -> None:
+    """Refuse work that does not fit in the `available` bytes (all there are), before it starts.
 
     Raises:
         BuildError: it needs more memory than there is.
     """
     if needed >= BEYOND:
         raise BuildError(f"{what} is larger than any machine: it was not started")
-    available = available_memory()
+    available = available_memory() if available is None else available
     if available is not None and needed > available:
         raise BuildError(
-            f"{what} needs about {needed / _GIB:.1f} GiB of memory, and {available / _GIB:.1f} GiB "
+            f"{what} needs about {_shown(needed)} of memory, and {_shown(available)} "
             "are available: it was not started"
         )
+
+
+def _shown(size: int) -> str:
+    return f"{size / _GIB:.1f} GiB" if size >= _GIB else f"{size / _MIB:.1f} MiB"
