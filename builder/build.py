@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from builder.checkpoints import PATIENCE, Checkpoints
 from builder.compile import Engine, choose_engine, fingerprint
 from builder.conformance import check_game, sample_indices
 from builder.executor import execute
-from builder.limits import BEYOND, Needs, available_disk, available_memory
+from builder.limits import BEYOND, Needs, available_disk, available_memory, usable_memory
 from builder.progress import Progress
 from builder.solvers import distance, heaps, mask, ordered, retrograde, steps
 from builder.writer import put_in_place, stored_as, temporary_beside, write_table
@@ -35,15 +34,6 @@ if TYPE_CHECKING:
     from builder.solvers.solution import Report
     from lookup.games.base import Game, SolverKind
 
-VERIFY_WHOLE = {Engine.NUMBA: 1 << 26, Engine.PYTHON: 1 << 20}
-"""Tables of more `Game.work` are verified at random places after a build, and whole by
-`build-tables verify`."""
-
-SAMPLED = {Engine.NUMBA: 1 << 22, Engine.PYTHON: 1 << 17}
-"""The `Game.work` of these random places, in stretches of some indices."""
-
-_STRETCH = 1024
-_FEWEST_STRETCHES = 64
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
 _WRITER_BYTES = 64 * 1024 * 1024  # what chunks under way and their compressors take
@@ -71,7 +61,7 @@ SOLVERS: dict[SolverKind, Solver] = {
     "mask": Solver(mask.plan, mask.memory_needed, 1, 0.5, 0.3, (20e6, 100e3)),
     "retrograde": Solver(retrograde.RetrogradePlan, retrograde.memory_needed, 2, 1, 12, (2e6, 20e3)),
     "ordered": Solver(ordered.OrderedPlan, ordered.memory_needed, 1, 0.1, 0.5, (15e6, 200e3)),
-    "distance": Solver(distance.plan, distance.memory_needed, 8, 4.2, 4.2, (8e6, 100e3)),
+    "distance": Solver(distance.plan, distance.memory_needed, 4, 4.2, 4.2, (8e6, 100e3)),
     "heaps": Solver(heaps.HeapsPlan, heaps.memory_needed, 2, 2, 2, (1e9, 1e6)),
     "steps": Solver(steps.StepsPlan, steps.memory_needed, 2, 2, 6, (2e6, 20e3)),
 }
@@ -83,7 +73,9 @@ def solver_of(game: Game) -> Solver:
     """The solver that a game needs."""
     if isinstance(game, MaskGame) and game.cells > mask.REMOTENESS_CELLS:
         return OUTCOMES_ALONE
-    return SOLVERS[game.solver]
+    solver = SOLVERS[game.solver]
+    # Two bits of a record are the outcome: a remoteness of 2^30 and more needs a wider one.
+    return solver._replace(record_bytes=8) if solver.record_bytes == 4 and game.size >> 30 else solver
 
 
 @dataclass(frozen=True)
@@ -135,7 +127,7 @@ def build_table(
         ):
             info, digest = _solve_and_write(game, engine, temporary, progress, checkpoints)
             with progress.stage(f"{name}: verify") as report:
-                fresh = _verify(temporary, game, engine, report)
+                fresh = _verify(temporary, game, engine, report, max_memory)
             if unchanged := _holds_same(path, fresh):
                 digest = unchanged.digest
             else:
@@ -205,25 +197,18 @@ def rough_seconds(game: Game, engine: Engine | None = None) -> float:
     return work / interpreted
 
 
-def _verify(temporary: Path, game: Game, engine: Engine, report: Report) -> TableFile:
+def _verify(
+    temporary: Path, game: Game, engine: Engine, report: Report, max_memory: int | None
+) -> TableFile:
     """Verify a file that has no name yet; errors call it by the table's."""
+    # A build that was forced has been told that this may not fit.
+    memory = usable_memory() if max_memory is None else min(max_memory, usable_memory())
+    memory = max(memory, verify.memory_needed(game, solver_of(game).record_bytes))
     try:
-        return verify.verify_file(temporary, engine, report, _sample(game, engine))
+        return verify.verify_file(temporary, engine, report, memory=memory, brief=True).file
     except VerificationError as error:
         shown = str(error).replace(f"'{temporary}'", f"the new {game.table_name}")
         raise VerificationError(shown) from None
-
-
-def _sample(game: Game, engine: Engine) -> list[tuple[int, int]] | None:
-    """Ranges to verify in a large table, the same every time; None for the whole of a small one."""
-    if game.work <= VERIFY_WHOLE[engine]:
-        return None
-    indices = min(game.size, SAMPLED[engine] * game.size // game.work)
-    stretch = max(1, min(_STRETCH, indices // _FEWEST_STRETCHES))
-    places = range(0, game.size, stretch)
-    count = min(len(places), max(_FEWEST_STRETCHES, indices // stretch))
-    starts = random.Random(game.size).sample(places, count)  # noqa: S311 - not a secret
-    return [(start, min(start + stretch, game.size)) for start in sorted(starts)]
 
 
 def _holds_same(path: Path, fresh: TableFile) -> TableFile | None:

@@ -19,7 +19,7 @@ from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.limits import BEYOND, bytes_from_text, sized
 from builder.progress import Progress
-from builder.verify import verify_file
+from builder.verify import Verified, verify_file
 from lookup import __version__
 from lookup.console import (
     FAILURE,
@@ -50,18 +50,13 @@ EngineOption: TypeAlias = Annotated[
 ]
 
 
-def _size(text: str) -> int:
-    """The bytes that a user typed."""
-    try:
-        return bytes_from_text(text)
-    except ValueError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
 MaxMemoryOption: TypeAlias = Annotated[
     int | None,
     typer.Option(
-        "--max-memory", metavar="SIZE", parser=_size, help="Use no more memory, such as 8G or 500M."
+        "--max-memory",
+        metavar="SIZE",
+        parser=bytes_from_text,
+        help="Use no more memory, such as 8G or 500M.",
     ),
 ]
 ForceFlag: TypeAlias = Annotated[
@@ -115,11 +110,31 @@ def default_set(
         write_checksums([table.path for table in built], out)
 
 
-@app.command(epilog="Example: build-tables verify tables/rota.h5")
+def _number(text: str) -> int:
+    """The number that a user typed; typer's own message would not quote it."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
+@app.command(
+    epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000"
+)
 def verify(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE...", help="Table files, or names of tables.")
     ],
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            parser=_number,
+            metavar="N",
+            help="Check about so many positions at random, and not the totals.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(parser=_number, metavar="N", help="Which random positions.")] = 0,
+    max_memory: MaxMemoryOption = None,
     engine: EngineOption = None,
     as_json: JsonFlag = False,
 ) -> None:
@@ -130,19 +145,34 @@ def verify(
     for path in files:
         try:
             with progress.stage(f"{path}: verify") as report:
-                positions = verify_file(find_file(path), engine, report).info.positions
+                done = verify_file(
+                    find_file(path), engine, report, sample, seed, max_memory, recount=sample is None
+                )
         except EndtableError as error:
             codes.add(exit_code(error))
             results.append({"file": path, "ok": False, "problem": str(error)})
             print_error(str(error))
         else:
-            results.append({"file": path, "ok": True, "positions": positions})
+            results.append({"file": path, "ok": True, **_verified_fields(done, sample)})
             if not as_json:
-                typer.echo(f"{path}: {positions:,} positions follow from the rules")
+                typer.echo(f"{path}: {_verified_words(done, sample)} follow from the rules")
     if as_json:
         print_json(results)
     # A bad file weighs more than a mistyped name.
     raise typer.Exit(FAILURE if FAILURE in codes else max(codes))
+
+
+def _verified_fields(done: Verified, sample: int | None) -> dict[str, int]:
+    fields = {"positions": done.info.positions}
+    if sample is not None:
+        fields |= {"checked": done.checked, "indices": done.info.size}
+    return fields
+
+
+def _verified_words(done: Verified, sample: int | None) -> str:
+    if sample is None:
+        return f"{done.info.positions:,} positions"
+    return f"{done.checked:,} of {done.info.size:,} indices, taken at random,"
 
 
 @app.command("list", epilog="Example: build-tables list; build-tables list clock-7-4 --json")
@@ -257,14 +287,6 @@ def _built_fields(built: Built) -> dict[str, Any]:
         "changed": built.changed,
         "seconds": round(built.seconds, 3),
     }
-
-
-def _number(text: str) -> int:
-    """The number that a user typed; typer's own message would not quote it."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number") from None
 
 
 def _game_command(game: type[Game]) -> Callable[..., None]:

@@ -8,12 +8,13 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from lookup.errors import BuildError
+from lookup.errors import BuildError, InvalidParameterError
 
 BEYOND = 1 << 60
 """Bytes, or indices, that no machine has."""
 
 _GROUPS = Path("/sys/fs/cgroup")
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)\s*(?:([KMGT])(?:i?B)?|B)?", re.IGNORECASE | re.ASCII)
 
 
 class Needs(NamedTuple):
@@ -47,20 +48,6 @@ class Needs(NamedTuple):
             )
 
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([KMGT])(?:i?B)?)?", re.IGNORECASE)
-
-
-def bytes_from_text(text: str) -> int:
-    """The bytes that a person means by 8G, 500M, 1.5GiB or 4096.
-
-    Raises:
-        ValueError: none.
-    """
-    if not (match := _SIZE.fullmatch(text.strip())):
-        raise ValueError(f"{text!r} is not a size: expected one such as 8G, 500M or 1.5GiB")
-    return int(float(match[1]) * 1024 ** (" KMGT".index((match[2] or " ").upper())))
-
-
 def require_memory(needed: int, what: str, available: int | None) -> None:
     """Refuse work that does not fit in memory, before it starts.
 
@@ -82,6 +69,18 @@ def sized(count: int) -> str:
             value = count / (1 << power)
             return f"{value:,.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
     return f"{count} bytes"
+
+
+def bytes_from_text(text: str) -> int:
+    """Bytes as a person writes them: `8G`, `500M`, `1.5GiB`, `4096`; all letters mean powers of 1024.
+
+    Raises:
+        InvalidParameterError: the text is not such a number.
+    """
+    if not (match := _SIZE.fullmatch(text.strip())):
+        raise InvalidParameterError("memory", text, "bytes, as in 8G, 500M, 1.5GiB or 4096")
+    number, letter = match.groups()
+    return int(float(number) * 1024 ** (" KMGT".index(letter.upper()) if letter else 0))
 
 
 def _known(available: int | None) -> str:
@@ -106,6 +105,12 @@ def available_memory(most: int | None = None) -> int | None:
         if left is not None
     ]
     return min(known, default=None)
+
+
+def usable_memory() -> int:
+    """Bytes that work may take without crowding out others; `BEYOND` if the system does not say."""
+    available = available_memory()
+    return BEYOND if available is None else available - available // 8
 
 
 def _left_on_machine() -> int | None:

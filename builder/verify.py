@@ -1,119 +1,289 @@
 """Recheck a finished table from the rules alone.
 
-Every record is compared with those after each move: `builder.checks` says how, and why the values of a
-table that passes are right, whatever made it. Without remoteness that holds for games in which no
-position can come again; of others the check refuses such tables. What the file says of itself, its
-symmetry classes, its period and all its checksums are compared too.
+Every record, or those of a random sample, is compared with those after each move: `builder.checks` says
+how, and why the values of a table that passes are right, whatever made it. Without remoteness that
+holds for games in which no position can come again; of others the check refuses such tables. What the
+file says of itself, its symmetry classes, its period and all its checksums are compared too.
+
+Records are decoded whole if that fits in memory, and otherwise read through a cache of chunks.
 """
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+import random
+from itertools import starmap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
-from builder.checks import heaps, moves, steps
-from builder.checks.check import in_words
-from builder.compile import Engine, Kernel, choose_engine, rule
-from builder.limits import available_memory, require_memory
+from builder.checks import classes, heaps, masks, moves, steps, totals
+from builder.checks.check import STRETCH, in_words
+from builder.checks.workers import Steps, Workers, cores
+from builder.compile import Engine, choose_engine
+from builder.limits import require_memory, usable_memory
 from builder.solvers.solution import silent, slices
-from lookup.columns import read_items
-from lookup.errors import VerificationError
-from lookup.format import CLASSES, COLUMN_KINDS, Period, TableInfo, Totals
+from lookup.blocks import dtype_of
+from lookup.errors import InvalidParameterError, VerificationError
+from lookup.format import (
+    CHUNK_BYTES,
+    CHUNK_BYTES_LARGE,
+    CLASSES,
+    COLUMN_KINDS,
+    Period,
+    TableInfo,
+    Totals,
+)
 from lookup.games.heap_game import HeapGame
+from lookup.games.mask_game import MaskGame
 from lookup.games.step_game import StepGame
 from lookup.reader import TableFile
-from lookup.records import Layout, Palette, decode_records, decoded, decoded_bytes
+from lookup.records import (
+    DECODED_LIMIT,
+    ChunkedRecords,
+    Layout,
+    Palette,
+    decode_records,
+    decoded_bytes,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from numpy.typing import NDArray
-
-    from builder.checks.check import Check
+    from builder.checks.check import Check, Wrong
     from builder.solvers.solution import Report
-    from lookup.games.base import Game, IndexTest, SolverKind, Transform
+    from lookup.games.base import Game, SolverKind
 
 LOOPY: tuple[SolverKind, ...] = ("retrograde", "distance")
 """Kinds of games in which a position can come again."""
 
+WHOLE = {Engine.NUMBA: 1 << 26, Engine.PYTHON: 1 << 20}
+"""Tables of up to this `Game.work` are checked whole, even in brief."""
+
+WHOLE_BY_WORDS = {Engine.NUMBA: 1 << 36, Engine.PYTHON: 1 << 30}
+"""The same for tables that `checks.masks` checks, 64 positions at a time."""
+
+SAMPLED = {Engine.NUMBA: 1 << 22, Engine.PYTHON: 1 << 17}
+"""The `Game.work` that is checked of others in brief."""
+
+_LONGEST_STRETCH, _FEWEST_STRETCHES = 1024, 64  # of a sample
+_OBJECTS = 1 << 19  # bytes of an open file, of threads and all that has no size of its own
+_FACTS = 320  # bytes that an open file keeps for each chunk, measured
+_CHUNK = 16  # bytes for each byte of a chunk while it is decoded
+_COMPARED = 12  # bytes for each index while records are compared
+_PLACE = 64  # bytes for each successor while records are not all in memory, measured
+_LEAST_ROOM, _BEST_ROOM = 1 << 14, 1 << 18  # successors that are looked up at a time
+_LEAST_CACHE = 4 * CHUNK_BYTES
 _STEP_BYTES = 10  # what `checks.steps` keeps of an index
-_SLICE, _COMPILED_SLICE = 1 << 12, 1 << 16  # indices between two reports
 
 
-def memory_needed(game: Game, record_bytes: int) -> int:
-    """Bytes that reading a table back and checking it takes at its peak."""
-    kept = _STEP_BYTES if isinstance(game, StepGame) else 0
-    return game.size * (3 * record_bytes + kept)
+class Verified(NamedTuple):
+    """A table that agrees with the rules: its file, closed, and how many indices were checked."""
+
+    file: TableFile
+    checked: int
+
+    @property
+    def info(self) -> TableInfo:
+        """What the table says of itself."""
+        return self.file.info
 
 
 def verify_file(
     path: Path,
     engine: Engine | None = None,
     report: Report = silent,
-    sample: Iterable[tuple[int, int]] | None = None,
-) -> TableFile:
-    """Check a table file, or of its records only the `sample` ranges; returns it, closed.
+    sample: int | None = None,
+    seed: int = 0,
+    memory: int | None = None,
+    *,
+    recount: bool = True,
+    brief: bool = False,
+) -> Verified:
+    """Check a table file in so many bytes of memory; by default, in what can be spared.
+
+    With a `sample`, about so many positions are checked, in random stretches that `seed` chooses; with
+    `brief`, a sample of large tables. Tables with a period are checked as far as it asks for in any
+    case. Without `recount` the totals are believed, and chunks that nothing else needs are not read.
 
     Raises:
         VerificationError: a record, a class or the description contradicts the rules.
         BuildError: it does not fit in memory.
         TableFileError: the file cannot be read.
         MissingTableError: there is no such file.
+        InvalidParameterError: the sample is not a positive number.
     """
+    if sample is not None and sample < 1:
+        raise InvalidParameterError("sample", sample, "1 position or more")
     file = TableFile(path)
     try:
-        require_memory(
-            memory_needed(file.game, decoded_bytes(file) // file.info.size),
-            path.name,
-            available_memory(),
-        )
         engine = choose_engine(engine, file.game.work)
-        records = decode_records(file)
-        if CLASSES in file.columns:
-            _check_classes(file, engine)
-        ranges = [(0, file.info.size)] if sample is None else list(sample)
-        if file.info.period:
-            # Beyond these the period says it all, and it is compared with every record below.
-            ranges = [(0, Period.from_text(file.info.period).checked + 1)]
-        _check_records(file, records, engine, ranges, report)
-        if file.info.period:
-            period = Period.from_text(file.info.period)
-            heaps.check_period(str(path), period, Layout.of(file), records)
-        _check_description(file, records)
+        _check_columns(file)
+        if brief and sample is None:
+            sample = _sample_size(file, engine)
+        memory = usable_memory() if memory is None else memory
+        record_bytes = Layout.of(file).dtype.itemsize
+        require_memory(memory_needed(file.game, record_bytes), path.name, memory)
+        memory -= _reading_bytes(file.game, record_bytes)
+        with Workers() as workers:
+            if CLASSES in file.columns:
+                classes.check(file, engine)
+            check = _check_for(file, engine, workers, memory, sampled=sample is not None)
+            ranges = _ranges(file, check, sample, seed)
+            checked = _check_all(file, check, ranges, engine, workers, report, recount)
     finally:
         file.close()
-    return file
+    return Verified(file, checked)
+
+
+def _check_all(
+    file: TableFile,
+    check: Check,
+    ranges: Sequence[tuple[int, int]],
+    engine: Engine,
+    workers: Workers,
+    report: Report,
+    recount: bool,
+) -> int:
+    """Check records, period and description; returns how many records."""
+    size, checked = file.info.size, sum(high - low for low, high in ranges)
+    counted = check.totals if checked == size else None
+    to_count = totals.steps(file) if recount and counted is None else 0
+    done = Steps(report, checked + to_count + (size if check.prepare else 0))
+    _check_records(file, check, ranges, workers if engine == Engine.NUMBA else None, done)
+    if file.info.period:
+        heaps.check_period(file)
+    if counted is not None:
+        _check_description(file, counted())
+    elif recount:
+        _check_description(file, totals.recount(file, workers, done))
+    else:
+        _check_description(file, _claimed_totals(file))
+    return checked
 
 
 def _check_records(
     file: TableFile,
-    records: NDArray[np.unsignedinteger],
-    engine: Engine,
+    check: Check,
     ranges: Sequence[tuple[int, int]],
-    report: Report,
+    workers: Workers | None,
+    done: Steps,
 ) -> None:
     """Compare the records in each range of indices with those of their successors."""
+    parallel = workers.in_order if workers and check.parallel else starmap
+
+    def stretches() -> Iterator[tuple[int, int]]:
+        return (part for low, high in ranges for part in slices(low, high, check.stretch))
+
+    if check.prepare:
+        whole = list(slices(0, file.info.size, check.stretch))
+        for (low, high), _ in zip(whole, parallel(check.prepare, whole), strict=True):
+            done.add(high - low)
+    for (low, high), wrong in zip(stretches(), parallel(check.first_wrong, stretches()), strict=True):
+        if wrong:
+            raise VerificationError(_explain(file, wrong))
+        done.add(high - low)
+
+
+def _check_for(file: TableFile, engine: Engine, workers: Workers, memory: int, sampled: bool) -> Check:
+    """The check of this kind of table; with records as they fit into so many bytes."""
+    game, layout = file.game, Layout.of(file)
+    if isinstance(game, HeapGame):
+        return heaps.check(game, layout, decode_records(file), engine)
+    if isinstance(game, StepGame):
+        return steps.check(game, layout, decode_records(file), engine)
+    if masks.applies_to(file):
+        return masks.check(file, engine, workers, memory, sampled)
+    # Of a large table a sample needs little, and decoding all of it would take longer.
+    in_chunks = sampled and decoded_bytes(file) > DECODED_LIMIT and _chunked_bytes(game) <= memory
+    if _decoding_bytes(file) <= memory and not in_chunks:
+        return moves.check(game, layout, decode_records(file), engine)
+    room = memory // 4 // cores() // _PLACE
+    room = max(_LEAST_ROOM, game.max_moves, min(room, _BEST_ROOM))
+    records = ChunkedRecords(file, memory - cores() * room * _PLACE)
+    return moves.check(game, layout, records, engine, room)
+
+
+# --- samples --------------------------------------------------------------------------------------
+
+
+def _sample_size(file: TableFile, engine: Engine) -> int | None:
+    """How many indices are checked in brief; None for all."""
+    game, by_words = file.game, masks.applies_to(file)
+    if game.work <= (WHOLE_BY_WORDS if by_words else WHOLE)[engine]:
+        return None
+    return max(1, SAMPLED[engine] * game.size // game.work)
+
+
+def _ranges(file: TableFile, check: Check, sample: int | None, seed: int) -> list[tuple[int, int]]:
+    """The ranges of indices to check: all of them, or random ones."""
+    size = file.info.size
+    if file.info.period:
+        # Beyond these the period says it all, and every record is compared with it.
+        return [(0, Period.from_text(file.info.period).checked + 1)]
+    if sample is None:
+        return [(0, size)]
+    stretch = max(1, min(_LONGEST_STRETCH, sample // _FEWEST_STRETCHES))
+    stretch = -(-stretch // check.grain) * check.grain
+    places = range(0, size, stretch)
+    count = min(len(places), -(-sample // stretch))
+    starts = random.Random(seed).sample(places, count)  # noqa: S311 - not a secret
+    return [(start, min(start + stretch, size)) for start in sorted(starts)]
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+def memory_needed(game: Game, record_bytes: int) -> int:
+    """The least bytes that verifying a table with such records takes, without those of numba."""
+    # Items of all columns, two copies of one while its chunks are joined, and two of the records.
+    whole = game.size * (6 * record_bytes + 1 + (12 if game.symmetries > 1 else 0))
+    if isinstance(game, StepGame):
+        least = whole + game.size * _STEP_BYTES
+    elif isinstance(game, HeapGame):
+        least = whole
+    else:
+        least = min(whole, _chunked_bytes(game))
+    if isinstance(game, MaskGame):
+        least = max(least, masks.memory_needed(game, cores()))
+    return _reading_bytes(game, record_bytes) + least
+
+
+def _reading_bytes(game: Game, record_bytes: int) -> int:
+    """What every check takes: an open file, chunks while they are decoded and counted, classes."""
+    symmetric = game.symmetries > 1
+    column = game.size * max(record_bytes, 4 if symmetric else 1)
+    chunks = _CHUNK * min(column, cores() * CHUNK_BYTES)
+    indices = _COMPARED * min(game.size, cores() * max(STRETCH.values()))
+    facts = _FACTS * (4 + 3 * column // CHUNK_BYTES_LARGE)
+    if symmetric:
+        chunks += 17 * min(game.size, cores() * CHUNK_BYTES * 8)
+        facts += 20 * game.size
+    listed = 16 * cores() * game.max_moves * game.parts
+    return _OBJECTS + chunks + indices + listed + facts
+
+
+def _decoding_bytes(file: TableFile) -> int:
+    """What decoding all records takes at its peak."""
+    columns = [stored.column for stored in file.columns.values()]
+    items = sum(column.items * dtype_of(column.bits).itemsize for column in columns)
+    return items + 2 * max(column.nbytes for column in columns) + 2 * decoded_bytes(file)
+
+
+def _chunked_bytes(game: Game) -> int:
+    """The least that records take which are read as they are needed."""
+    return _LEAST_CACHE + cores() * max(_LEAST_ROOM, game.max_moves) * _PLACE
+
+
+# --- what the file says of itself -----------------------------------------------------------------
+
+
+def _check_columns(file: TableFile) -> None:
+    """Refuse tables that lack what a proof needs."""
     layout, game = Layout.of(file), file.game
     if not layout.has_remoteness and game.solver in LOOPY:
         problem = "stores no remoteness, without which the outcomes of a game with loops prove nothing"
         raise VerificationError(f"'{file.path}' {problem}")
     if (missing := _lacks(game, layout)) is not None:
         raise VerificationError(f"'{file.path}' stores no {missing}, which a table of {game.name} has")
-    check = _check_for(game, layout, records, engine)
-    whole = [(0, game.size)] if check.prepare else []
-    total = sum(high - low for low, high in (*whole, *ranges))
-    done = 0
-    if check.prepare:
-        for done, _ in _in_threads(check.prepare, whole, engine):
-            report(done, total)
-    for more, bad in _in_threads(check.first_bad, ranges, engine):
-        if bad >= 0:
-            raise VerificationError(_explain(file, records, check, bad))
-        report(done + more, total)
 
 
 def _lacks(game: Game, layout: Layout) -> str | None:
@@ -125,54 +295,17 @@ def _lacks(game: Game, layout: Layout) -> str | None:
     return "remoteness" if not layout.has_remoteness and (single_heaps or valued) else None
 
 
-def _check_for(
-    game: Game, layout: Layout, records: NDArray[np.unsignedinteger], engine: Engine
-) -> Check:
-    if isinstance(game, HeapGame):
-        return heaps.check(game, layout, records, engine)
-    if isinstance(game, StepGame):
-        return steps.check(game, layout, records, engine)
-    return moves.check(game, layout, records, engine)
+def _claimed_totals(file: TableFile) -> Totals:
+    """What the file says of its records in all."""
+    info = file.info
+    period = Period.from_text(info.period) if info.period else None
+    counts = info.losses, info.draws, info.wins
+    return Totals(counts, info.longest_remoteness, info.largest_grundy, period)
 
 
-def _in_threads(
-    work: Callable[[int, int], Any], ranges: Iterable[tuple[int, int]], engine: Engine
-) -> Iterator[tuple[int, Any]]:
-    """Work through ranges in stretches; yields how much is done, and what each stretch returned."""
-    compiled = engine == Engine.NUMBA
-    step = _COMPILED_SLICE if compiled else _SLICE
-    parts = [part for low, high in ranges for part in slices(low, high, step)]
-    done = 0
-    # Compiled kernels run without the interpreter's lock, so threads use all cores.
-    with ThreadPoolExecutor(os.cpu_count() if compiled else 1) as pool:
-        try:
-            for (low, high), result in zip(
-                parts, pool.map(lambda part: work(*part), parts), strict=True
-            ):
-                done += high - low
-                yield done, result
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
-
-
-def _check_description(file: TableFile, records: NDArray[np.unsignedinteger]) -> None:
-    """Compare what the file says of itself with its game and its records."""
-    layout = Layout.of(file)
-    counts = np.zeros(4, np.int64)
-    longest = largest = 0
-    for low, high in slices(0, len(records), 1 << 22):
-        values = decoded(records[low:high].copy(), layout)
-        counts += np.bincount(values.outcome, minlength=4)
-        longest = max(longest, -1 if values.remoteness is None else int(values.remoteness.max()))
-        largest = max(largest, -1 if values.grundy is None else int(values.grundy.max()))
-    losses, draws, wins = counts[1:].tolist()
-    totals = Totals(
-        (losses, draws, wins),
-        longest if layout.has_remoteness else -1,
-        largest if layout.has_grundy else -1,
-        Period.from_text(file.info.period) if file.info.period else None,
-    )
-    right = TableInfo.describe(file.game, file.info.builder, totals)
+def _check_description(file: TableFile, found: Totals) -> None:
+    """Compare what the file says of itself with its game and with the totals of its records."""
+    right = TableInfo.describe(file.game, file.info.builder, found)
     _compare(file, "it", file.info.attributes, right.attributes)
     for name, stored in file.columns.items():
         column = COLUMN_KINDS[name](stored.column.bits, stored.column.items)
@@ -186,43 +319,10 @@ def _compare(file: TableFile, what: str, said: dict[str, Any], right: dict[str, 
             raise VerificationError(f"{claim}, but it is {value!r}")
 
 
-def _check_classes(file: TableFile, engine: Engine) -> None:
-    """Compare the stored classes with the orbits of the game's symmetries."""
-    game, classes = file.game, read_items(file, CLASSES)
-    smallest = np.zeros(game.size, np.int64)
-    _smallest_images(engine)(
-        rule(game.is_position, engine), rule(game.transform, engine), game.symmetries, smallest
-    )
-    positions = smallest >= 0
-    expected = np.zeros(game.size, np.int64)
-    expected[positions] = np.unique(smallest[positions], return_inverse=True)[1] + 1
-    wrong = np.flatnonzero(classes != expected)
-    if len(wrong):
-        index = int(wrong[0])
-        raise VerificationError(
-            f"'{file.path}' puts index {index} into class {classes[index]}, but the symmetries of "
-            f"{game.name} put it into class {expected[index]}"
-        )
-
-
-def _explain(file: TableFile, records: NDArray[np.unsignedinteger], check: Check, index: int) -> str:
+def _explain(file: TableFile, wrong: Wrong) -> str:
     """What a record says, and what it should say."""
-    game, layout = file.game, Layout.of(file)
-    said = Palette(layout)[int(records[index])] or "not a position"
+    game, layout, index = file.game, Layout.of(file), wrong.at
+    said = Palette(layout)[wrong.stored] or "not a position"
     text = f" ({game.format(index)!r})" if game.is_position(index) else ""
-    truth = in_words(layout, check.expected(index))
+    truth = in_words(layout, wrong.expected)
     return f"'{file.path}' says that index {index}{text} is a {said}, but {truth}"
-
-
-@Kernel
-def _smallest_images(
-    is_position: IndexTest, transform: Transform, symmetries: int, smallest: NDArray[np.int64]
-) -> None:
-    """The smallest index that symmetries make of each index; -1 for what is not a position."""
-    for index in range(len(smallest)):
-        smallest[index] = -1
-        if is_position(index):
-            least = index
-            for k in range(symmetries):
-                least = min(least, transform(index, k))
-            smallest[index] = least

@@ -9,6 +9,7 @@ import sys
 import time
 import tracemalloc
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,9 +19,10 @@ import lookup
 from builder import build, limits, verify, writer
 from builder.build import build_table
 from builder.compile import Engine
+from builder.executor import execute
 from builder.progress import Progress
 from builder.solvers.solution import silent
-from lookup.errors import BuildError, GameError, VerificationError
+from lookup.errors import BuildError, GameError, InvalidParameterError, VerificationError
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from builder.solvers.plan import Plan
+    from builder.solvers.solution import Solution
 
 
 def test_a_build_makes_one_file_and_nothing_else(tmp_path: Path) -> None:
@@ -109,6 +112,32 @@ def test_available_memory_is_known_here() -> None:
     assert 1 << 20 < available < 1 << 50
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("4096", 4096), ("0", 0), ("7B", 7), ("8G", 8 << 30), ("500M", 500 << 20), ("1.5GiB", 3 << 29),
+        ("1k", 1024), (" 2 tb ", 2 << 40), ("0.5KB", 512),
+    ],
+)  # fmt: skip
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert limits.bytes_from_text(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "G", "-1", "1e9", "8 X", "1.G", "1,5G", "8GG", "8iB", "nan", "٣"])
+def test_other_sizes_are_refused_and_quoted(text: str) -> None:
+    with pytest.raises(InvalidParameterError) as caught:
+        limits.bytes_from_text(text)
+    expected = "bytes, as in 8G, 500M, 1.5GiB or 4096"
+    assert str(caught.value) == f"memory cannot be {text!r}: expected {expected}"
+
+
+def test_work_leaves_some_memory_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "available_memory", lambda: 8000)
+    assert limits.usable_memory() == 7000
+    monkeypatch.setattr(limits, "available_memory", lambda: None)
+    assert limits.usable_memory() == limits.BEYOND
+
+
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(BuildError, match="cannot be written"):
@@ -148,19 +177,34 @@ def test_a_killed_build_leaves_the_old_file_whole(tmp_path: Path) -> None:
 
 
 def test_large_tables_are_verified_by_sample(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(build.VERIFY_WHOLE, Engine.NUMBA, 100_000)
-    monkeypatch.setitem(build.SAMPLED, Engine.NUMBA, 100 * 1024)
-    seen: list[Any] = []
+    monkeypatch.setitem(verify.WHOLE, Engine.NUMBA, 100_000)
+    monkeypatch.setitem(verify.SAMPLED, Engine.NUMBA, 100 * 1024)
+    seen: list[verify.Verified] = []
     real = verify.verify_file
 
-    def spy(path: Path, engine: Engine | None, report: Any, sample: Any) -> Any:
-        seen.append(sample)
-        return real(path, engine, report, sample)
+    def spy(*given: Any, **named: Any) -> verify.Verified:
+        seen.append(real(*given, **named))
+        return seen[-1]
 
     monkeypatch.setattr(verify, "verify_file", spy)
     build_table(Tactics(3, 6), tmp_path)
-    assert len(seen[0]) == 100
-    assert all(high - low == 1024 for low, high in seen[0])
+    build_table(Tactics(3, 5), tmp_path, engine=Engine.NUMBA)
+    assert [table.checked for table in seen] == [100 * 1024, 1 << 15]
+
+
+def test_a_sample_does_not_spare_the_totals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(verify.WHOLE, Engine.PYTHON, 100)
+    monkeypatch.setitem(verify.SAMPLED, Engine.PYTHON, 100)
+
+    def miscounted(*arguments: Any) -> Solution:
+        solution = execute(*arguments)
+        losses, draws, wins = solution.totals.counts
+        totals = solution.totals._replace(counts=(losses + 1, draws, wins - 1))
+        return replace(solution, totals=totals)
+
+    monkeypatch.setattr(build, "execute", miscounted)
+    with pytest.raises(VerificationError, match="says of it that losses is"):
+        build_table(Tactics(3, 4), tmp_path, engine=Engine.PYTHON)
 
 
 def test_a_file_is_flushed_and_then_renamed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,7 +285,7 @@ def test_memory_stays_below_the_estimate(game: Any, tmp_path: Path) -> None:
     tracemalloc.stop()
     assert solution.columns
     assert peak < build.memory_needed(game, Engine.PYTHON) + (1 << 20)
-    assert build.memory_needed(game, Engine.PYTHON) < 65 * game.size + (1 << 20)
+    assert build.memory_needed(game, Engine.PYTHON) < 65 * game.size + (4 << 20)
     assert build.memory_needed(game, Engine.NUMBA) > build.memory_needed(game, Engine.PYTHON)
 
 

@@ -15,6 +15,7 @@ from builder.catalogue import CATALOGUE
 from lookup import GAMES
 from tests.commands import ESTIMATE, Result, one_line, run
 from tests.conftest import ROOT
+from tests.test_verify import solved, with_item, write
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,6 +99,27 @@ def test_verify_one_and_many() -> None:
     ]
 
 
+def test_verify_by_sample_says_how_much_it_saw(tmp_path: Path) -> None:
+    words = "tactics-4x4: 640 of 65,536 indices, taken at random, follow from the rules\n"
+    assert run("build-tables", "verify", "tactics-4x4", "--sample", "640").out == words
+    result = run("build-tables", "verify", "rota", "--sample", "64", "--seed", "5", "--json")
+    assert json.loads(result.out) == [
+        {"file": "rota", "ok": True, "positions": 3790, "checked": 64, "indices": 19683}
+    ]
+    game, solution = solved("tactics-3x3")
+    bad = write(tmp_path / "t.h5", game, with_item(solution, "remoteness", 300, 1))
+    result = run("build-tables", "verify", bad, "--sample", "512")
+    assert (result.code, result.out) == (1, "")
+    assert "says that index" in one_line(result)
+
+
+def test_verify_keeps_to_the_memory_it_is_given() -> None:
+    assert run("build-tables", "verify", "tactics-3x3", "--max-memory", "64MiB").code == 0
+    result = run("build-tables", "verify", "tactics-3x3", "--max-memory", "20k")
+    assert (result.code, result.out) == (1, "")
+    assert "tactics-3x3.h5 needs about" in one_line(result)
+
+
 def test_verify_takes_names_too() -> None:
     assert run("build-tables", "verify", "rota").out == "rota: 3,790 positions follow from the rules\n"
 
@@ -156,6 +178,10 @@ def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
         (["--out", "elsewhere", "rota"], "options stand after the command"),
         (["verify"], "Missing argument"),
         (["verify", "nothing.h5"], "no table 'nothing.h5' in '.'"),
+        (["verify", "rota", "--sample", "some"], "'some' is not a whole number"),
+        (["verify", "rota", "--sample", "0"], "sample cannot be 0: expected 1 position or more"),
+        (["verify", "rota", "--seed", "x"], "'x' is not a whole number"),
+        (["verify", "rota", "--max-memory", "8 of them"], "memory cannot be '8 of them': expected"),
     ],
 )
 def test_mistakes_are_one_line_and_exit_2(words: list[str], expected: str, tmp_path: Path) -> None:

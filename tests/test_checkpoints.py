@@ -87,7 +87,8 @@ def test_a_build_goes_on_where_it_was_stopped(
     game: Any, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if game.size > 1 << 20 and engine == Engine.PYTHON:
-        monkeypatch.setattr(mask, "_WHOLE_CELLS", 11)
+        monkeypatch.setattr(mask, "_WHOLE_SCORES", 11)
+        monkeypatch.setattr(mask, "_WHOLE_BITS", 11)
         with_remoteness = game.cells == 22
         monkeypatch.setattr(mask, "REMOTENESS_CELLS", 20 if with_remoteness else 0)
         game = Tactics(2, 7) if with_remoteness else Tactics(3, 5)

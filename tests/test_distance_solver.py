@@ -14,7 +14,7 @@ from builder.solvers import distance, ordered
 from lookup.blocks import unpack
 from lookup.errors import GameError
 from lookup.games.base import Filling
-from lookup.records import Layout, Palette
+from lookup.records import Layout
 from lookup.values import Outcome, Value
 from tests.graph_game import GraphGame
 from tests.solving import solve
@@ -103,13 +103,14 @@ def test_random_mazes_agree_with_the_definition_and_pass_the_check(seed: int) ->
             np.uint8,
         )
         check = moves_check.check(game, layout, records, engine)
-        assert check.first_bad(0, game.nodes) == -1
+        assert check.first_wrong(0, game.nodes) is None
         for index in range(game.nodes):
             wrong = records.copy()
             wrong[index] = 5 << 2 | WIN if records[index] != (5 << 2 | WIN) else DRAW
-            found = moves_check.check(game, layout, wrong, engine).first_bad(0, game.nodes)
-            assert found >= 0
-            assert Palette(layout)[check.expected(index)] == values(solution)[index]
+            check = moves_check.check(game, layout, wrong, engine)
+            assert check.first_wrong(0, game.nodes) is not None
+            if index not in game.successors_of(index):
+                assert check.first_wrong(index, index + 1) == (index, wrong[index], records[index])
 
 
 def count_up(numbers: MutableSequence[int], low: int, high: int, first: int) -> int:

@@ -99,7 +99,7 @@ def test_shards_that_need_each_other_are_a_fault() -> None:
         execute(Drawn([Shard(0, 1, 1, (1,)), Shard(1, 2, 1, (0,))]))
 
 
-@pytest.mark.parametrize("game", [Tactics(4, 6), Tactics(2, 14), Tactics(6, 6)], ids=str)
+@pytest.mark.parametrize("game", [Tactics(2, 13), Tactics(4, 7), Tactics(6, 6)], ids=str)
 def test_every_move_leads_to_a_shard_that_is_needed(game: Tactics) -> None:
     """Of a sample of positions; `needs` names the nearest shards only, and those name further ones."""
     plan = Listed(game)
@@ -128,7 +128,7 @@ class Listed(mask.BitsPlan):
 
 
 def test_shards_run_in_threads_and_alone_give_the_same_bits() -> None:
-    game = Tactics(4, 6)
+    game = Tactics(2, 13)
     one, two = (execute(mask.BitsPlan(game, Engine.NUMBA), workers=count) for count in (1, 2))
     assert one.totals == two.totals
     assert one.columns[0].data.tobytes() == two.columns[0].data.tobytes()

@@ -11,7 +11,7 @@ import pytest
 from builder import build, limits
 from builder.build import build_table, estimate
 from builder.limits import Needs, bytes_from_text, sized
-from lookup.errors import BuildError
+from lookup.errors import BuildError, InvalidParameterError
 from lookup.games.tactics import Tactics
 from tests.commands import one_line, run
 from tests.conftest import ROOT
@@ -33,7 +33,7 @@ def test_sizes_as_people_write_them(text: str, size: int) -> None:
 
 @pytest.mark.parametrize("text", ["", "G", "-1", "8X", "1e9", "8 G B", "1,5G", "nan"])
 def test_what_is_not_a_size(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a size: expected one such as 8G"):
+    with pytest.raises(InvalidParameterError, match=r"expected bytes, as in 8G, 500M, 1.5GiB or 4096"):
         bytes_from_text(text)
 
 
@@ -76,7 +76,7 @@ def test_a_bound_of_the_users_own(tmp_path: Path) -> None:
     assert run(*words, "--max-memory", "1M", "--force").code == 0
     result = run(*words, "--max-memory", "much")
     assert result.code == 2
-    assert "'much' is not a size" in one_line(result)
+    assert "memory cannot be 'much': expected bytes, as in 8G" in one_line(result)
 
 
 def test_a_full_disk_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import dataclasses
+import tracemalloc
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 import lookup
+import lookup.format as table_format
+from builder import verify
+from builder.checks import moves, totals
+from builder.checks.check import Check
+from builder.checks.workers import Steps, Workers
 from builder.compile import Engine
-from builder.solvers import mask, retrograde
-from builder.solvers.solution import PackedColumn, packed_remoteness
+from builder.solvers import distance, mask, retrograde
+from builder.solvers.solution import PackedColumn, Solution, packed_remoteness, silent
 from builder.verify import verify_file
 from builder.writer import write_table
 from lookup.blocks import pack, unpack
-from lookup.errors import CorruptTableError, MissingTableError, VerificationError
-from lookup.format import TableInfo
+from lookup.errors import (
+    BuildError,
+    CorruptTableError,
+    InvalidParameterError,
+    MissingTableError,
+    VerificationError,
+)
+from lookup.format import TableInfo, Totals, outcome_column
 from lookup.games.tactics import Tactics
+from lookup.reader import TableFile
+from lookup.records import Layout, decode_records, decoded_bytes
 from tests.solving import solve
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from builder.solvers.solution import Solution
-
-PLANS: dict[str, Any] = {"mask": mask.plan, "retrograde": retrograde.RetrogradePlan}
+PLANS: dict[str, Any] = {
+    "mask": mask.plan,
+    "retrograde": retrograde.RetrogradePlan,
+    "distance": distance.plan,
+}
 
 
 def solved(name: str) -> tuple[lookup.Game, Solution]:
@@ -38,6 +56,28 @@ def write(path: Path, game: lookup.Game, solution: Solution, **changes: Any) -> 
     info = TableInfo.describe(game, "a forger", solution.totals)
     write_table(path, info._replace(**changes), solution.columns)
     return path
+
+
+def least(file: TableFile) -> int:
+    """The least memory in which a file can be verified."""
+    return verify.memory_needed(file.game, Layout.of(file).dtype.itemsize)
+
+
+def traced(work: Callable[[], object]) -> int:
+    """The bytes that Python and numpy take at the peak of some work."""
+    tracemalloc.start()
+    try:
+        work()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def wrong_indices(path: Path) -> list[int]:
+    """All indices whose records do not follow from their successors."""
+    with closing(TableFile(path)) as file:
+        check = moves.check(file.game, Layout.of(file), decode_records(file), Engine.PYTHON)
+    return [at for at in range(file.info.size) if check.first_wrong(at, at + 1)]
 
 
 def _with_totals(solution: Solution, **changes: Any) -> Solution:
@@ -198,13 +238,226 @@ def test_wrong_classes_are_found(tmp_path: Path) -> None:
         verify_file(write(tmp_path / "t.h5", game, forged))
 
 
-def test_samples_look_only_where_told(tmp_path: Path) -> None:
+# --- samples --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("sample", [60, 200])
+def test_a_sample_finds_what_lies_in_it_and_nothing_else(sample: int, tmp_path: Path) -> None:
     game, solution = solved("tactics-3x3")
-    forged = with_item(solution, "remoteness", 300, 1)
+    path = write(tmp_path / "t.h5", game, with_item(solution, "remoteness", 300, 1))
+    bad = wrong_indices(path)
+    assert 300 in bad
+    found = 0
+    for seed in range(40):
+        with closing(TableFile(path)) as file:
+            ranges = verify._ranges(file, Check(lambda low, high: None, 100), sample, seed)
+        checked = sum(high - low for low, high in ranges)
+        assert sample <= checked < sample + 64
+        inside = [at for low, high in ranges for at in range(low, high) if at in bad]
+        if inside:
+            with pytest.raises(VerificationError, match=f"says that index {inside[0]} "):
+                verify_file(path, sample=sample, seed=seed)
+        else:
+            assert verify_file(path, sample=sample, seed=seed).checked == checked
+        found += bool(inside)
+    assert 0 < found < 40
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_a_sample_of_everything_is_everything(engine: Engine, tmp_path: Path) -> None:
+    game, solution = solved("tactics-3x3")
+    right = write(tmp_path / "right.h5", game, solution)
+    for sample in (512, 513, 10**9):
+        assert verify_file(right, engine, sample=sample).checked == 512
+    path = write(tmp_path / "t.h5", game, with_item(solution, "remoteness", 300, 1))
+    with pytest.raises(VerificationError, match="says that index"):
+        verify_file(path, engine, sample=512)
+
+
+def test_a_sample_has_many_places(tmp_path: Path) -> None:
+    path = write(tmp_path / "t.h5", *solved("tactics-3x4"))
+    with closing(TableFile(path)) as file:
+        for sample, stretch in ((10, 1), (64, 1), (640, 10), (1000, 15)):
+            ranges = verify._ranges(file, Check(lambda low, high: None, 100), sample, 1)
+            assert {high - low for low, high in ranges} <= {stretch, file.info.size % stretch}
+            assert len(ranges) == -(-sample // stretch)
+            assert len({low for low, _ in ranges}) == len(ranges)
+
+
+@pytest.mark.parametrize("sample", [0, -5])
+def test_a_sample_of_nothing_is_refused(sample: int, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.h5", *solved("tactics-2x2"))
+    with pytest.raises(InvalidParameterError, match=f"sample cannot be {sample}: expected 1"):
+        verify_file(path, sample=sample)
+
+
+def test_totals_are_counted_beside_a_sample_if_wanted(tmp_path: Path) -> None:
+    game, solution = solved("tactics-3x3")
+    path = write(tmp_path / "t.h5", game, solution, wins=422, losses=90)
+    verify_file(path, sample=5, recount=False)
+    with pytest.raises(VerificationError, match="says of it that losses is 90, but it is"):
+        verify_file(path, sample=5)
+    with pytest.raises(VerificationError, match="says of it that rules is"):
+        verify_file(write(path, game, solution, rules="none"), sample=5, recount=False)
+
+
+# --- memory ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def in_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of many small chunks, none of which may be decoded as a whole."""
+    monkeypatch.setattr(table_format, "CHUNK_BYTES", 64)
+    monkeypatch.setattr(verify, "_LEAST_CACHE", 256)
+    monkeypatch.setattr(verify, "_LEAST_ROOM", 64)
+    monkeypatch.setattr(verify, "_decoding_bytes", lambda file: 1 << 60)
+
+    def unexpected(file: TableFile) -> None:
+        pytest.fail("all records were decoded")
+
+    monkeypatch.setattr(verify, "decode_records", unexpected)
+
+
+@pytest.mark.usefixtures("in_chunks")
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("name", ["tactics-3x3", "tactics-2x5-normal", "rota", "clock-4-2"])
+def test_right_tables_pass_chunk_by_chunk(name: str, engine: Engine, tmp_path: Path) -> None:
+    path = write(tmp_path / "t.h5", *solved(name))
+    with closing(TableFile(path)) as file:
+        assert max(len(stored.offsets) for stored in file.columns.values()) > 1
+        sample = None if file.info.size < 2000 else 1000
+        checked = verify_file(path, engine, sample=sample, memory=least(file)).checked
+        assert checked == ((sample and 1005) or file.info.size)
+
+
+@pytest.mark.usefixtures("in_chunks")
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize("at", [0, 200, 511])
+def test_one_altered_remoteness_is_found_chunk_by_chunk(
+    at: int, engine: Engine, tmp_path: Path
+) -> None:
+    game, solution = solved("tactics-3x3")
+    plies = int(unpack(solution.columns[1].data, 4, game.size)[at])
+    forged = with_item(solution, "remoteness", at, plies + 2 if plies < 5 else plies - 2)
     path = write(tmp_path / "t.h5", game, forged)
-    verify_file(path, sample=[(301, 512)])
-    with pytest.raises(VerificationError, match="index 300"):
-        verify_file(path, sample=[(300, 301)])
+    first = min(wrong_indices(path))
+    with (
+        closing(TableFile(path)) as file,
+        pytest.raises(VerificationError, match=f"says that index {first} "),
+    ):
+        verify_file(path, engine, memory=least(file))
+
+
+@pytest.mark.usefixtures("in_chunks")
+def test_a_move_to_no_position_is_found_chunk_by_chunk(tmp_path: Path) -> None:
+    game, solution = solved("rota")
+    forged = with_item(solution, "outcome", 100, 0)
+    with pytest.raises(VerificationError, match=r"is a .*, but|says that index \d+ .*not a position"):
+        verify_file(write(tmp_path / "t.h5", game, forged))
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tactics-3x4",
+        "rota",
+        "clock-4-5",
+        "winners-losers-12",
+        "sticks-special-16",
+        "sticks-run-1-3-to90",
+    ],
+)
+def test_memory_stays_below_the_least(name: str, engine: Engine, built: Callable[[str], Path]) -> None:
+    path = built(name)
+    verify_file(path, engine)  # imports and compiled code are not what is measured
+    with closing(TableFile(path)) as file:
+        needed = least(file)
+    assert traced(lambda: verify_file(path, engine, memory=needed)) <= needed
+    with pytest.raises(BuildError, match=r"needs about [\d.]+ MiB of memory, and [\d.]+ MiB are"):
+        verify_file(path, engine, memory=needed - 1)
+
+
+def test_memory_stays_below_the_least_chunk_by_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A table that takes four times as much as it may when it is decoded."""
+    monkeypatch.setattr(table_format, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(verify, "CHUNK_BYTES", 1 << 12)
+    monkeypatch.setattr(verify, "_LEAST_CACHE", 1 << 14)
+    monkeypatch.setattr(verify, "_LEAST_ROOM", 1 << 10)
+    game = lookup.find_game("clock-7-6")
+    path = write(tmp_path / "t.h5", game, solve(distance.plan, game, Engine.NUMBA))
+    verify_file(path, Engine.NUMBA)
+    with closing(TableFile(path)) as file:
+        needed = least(file)
+        assert needed < decoded_bytes(file) < verify._decoding_bytes(file)
+    assert traced(lambda: verify_file(path, Engine.NUMBA, sample=50_000, memory=needed)) <= needed
+
+
+def test_records_in_memory_are_chosen_if_they_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path / "t.h5", *solved("tactics-3x4"))
+    monkeypatch.setattr(verify, "ChunkedRecords", lambda *given: pytest.fail("read by chunks"))
+    assert verify_file(path).checked == 4096
+    assert verify_file(path, sample=100).checked == 100
+    # Of a table that takes long to decode a sample does without.
+    monkeypatch.setattr(verify, "DECODED_LIMIT", 4095)
+    with pytest.raises(pytest.fail.Exception):
+        verify_file(path, sample=100)
+
+
+# --- totals ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("bits", [1, 2])
+@pytest.mark.parametrize("name", ["clock-4-2", "tactics-1x1", "tactics-3x4"])
+def test_totals_are_those_of_the_items(
+    bits: int, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of any numbers at all, with unused bits set at the end of the last byte."""
+    monkeypatch.setattr(table_format, "CHUNK_BYTES", 16)
+    game, random = lookup.find_game(name), np.random.default_rng(1)
+    codes = random.integers(0, 1 << bits, game.size).astype(np.uint8)
+    codes[0] = 1
+    data = pack(codes, bits)
+    if unused := game.size * bits % 8:
+        data[-1] |= 0xFF << unused & 0xFF
+    longest = min(300, game.size)
+    plies = random.integers(0, longest, game.size).astype(np.uint16)
+    count = np.bincount(codes, minlength=4).tolist()
+    counts = (count[0], 0, count[1]) if bits == 1 else tuple(count[1:])
+    expected = Totals(counts, int(plies.max()), -1)
+    columns = (PackedColumn(outcome_column(bits, game.size), data), packed_remoteness(plies, longest))
+    path = write(tmp_path / "t.h5", game, Solution(columns, expected._replace(longest=longest)))
+    with closing(TableFile(path)) as file, Workers() as workers:
+        assert totals.recount(file, workers, Steps(silent, totals.steps(file))) == expected
+
+
+def test_totals_count_a_class_as_often_as_it_occurs(built: Callable[[str], Path]) -> None:
+    with closing(TableFile(built("rota"))) as file, Workers() as workers:
+        found = totals.recount(file, workers, Steps(silent, totals.steps(file)))
+        assert found == verify._claimed_totals(file)
+        assert sum(found.counts) == 3790
+
+
+def test_only_a_few_calls_are_ahead_of_their_results() -> None:
+    begun: list[int] = []
+
+    def calls() -> Iterator[tuple[int]]:
+        for number in range(1000):
+            begun.append(number)
+            yield (number,)
+
+    with Workers() as workers:
+        results = workers.in_order(lambda number: number, calls())
+        assert [next(results) for _ in range(10)] == list(range(10))
+        assert len(begun) <= 10 + 8 * workers.count
+        assert list(results) == list(range(10, 1000))
+
+
+# --- files ----------------------------------------------------------------------------------------
 
 
 def test_damage_is_reported_as_damage(tmp_path: Path) -> None:

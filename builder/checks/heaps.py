@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.checks.check import TOO_LARGE, Check
-from builder.compile import Engine, Kernel, buffer, rule, views
+from builder.checks.check import STRETCH, TOO_LARGE, Check, Wrong, first_difference
+from builder.compile import Kernel, buffer, rule, views
+from builder.solvers.solution import slices
 from lookup.errors import VerificationError
+from lookup.format import Period
+from lookup.records import Layout, decode_records
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -16,12 +19,13 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lookup.format import Period
+    from builder.compile import Engine
     from lookup.games.base import IndexTest, Neighbours
     from lookup.games.heap_game import HeapGame
-    from lookup.records import Layout
+    from lookup.reader import TableFile
 
 LOSS, WIN = int(Outcome.LOSS), int(Outcome.WIN)  # compiled code knows no enums
+_SLICE = 1 << 14  # indices compared at a time with those a period further
 
 
 def check(
@@ -31,98 +35,74 @@ def check(
     values = 2 << layout.grundy_bits
     fixed = game.parts, layout.grundy_bits, layout.has_remoteness
     rules = rule(game.successors, engine), rule(game.terminal, engine)
-    stored = views(engine, records)
-    kernel = _first_bad(engine)
+    expect = _expect(engine)
 
-    def first_bad(low: int, high: int) -> int:
+    def first_wrong(low: int, high: int) -> Wrong | None:
         room = buffer(game.max_moves * game.parts, engine), buffer(values, engine)
-        bad: int = kernel(*rules, *stored, *fixed, low, high, *room)
-        return bad
+        expected = np.zeros(high - low, np.int64)
+        expect(*rules, *views(engine, records), *fixed, low, *room, *views(engine, expected))
+        return first_difference(low, records[low:high], expected)
 
-    def expected(index: int) -> int:
-        room = buffer(game.max_moves * game.parts, Engine.PYTHON), buffer(values, Engine.PYTHON)
-        return _expected(game.successors, game.terminal, records.data, *fixed, index, *room)
-
-    return Check(first_bad, expected)
+    return Check(first_wrong, STRETCH[engine])
 
 
-def check_period(
-    path: str, period: Period, layout: Layout, records: NDArray[np.unsignedinteger]
-) -> None:
+def check_period(file: TableFile) -> None:
     """Compare every index with the one a period further; that they are enough the reader has seen.
 
     Raises:
         VerificationError: the period does not hold.
     """
+    period, records = Period.from_text(file.info.period), decode_records(file)
     start, step = period.preperiod, period.period
-    shown = f"'{path}' says that values repeat after {step} from index {start} on"
-    shift = 2 + layout.grundy_bits
-    values = records & records.dtype.type((1 << shift) - 1)
-    remoteness = (records >> records.dtype.type(shift)).astype(np.int64)
-    same = (values[start + step :] == values[start:-step]) & (
-        remoteness[start + step :] == remoteness[start:-step] + period.plies
-    )
-    if not same.all():
-        index = start + int(np.flatnonzero(~same)[0])
-        raise VerificationError(f"{shown}, but not those of index {index}")
+    shown = f"'{file.path}' says that values repeat after {step} from index {start} on"
+    shift = np.uint64(2 + Layout.of(file).grundy_bits)
+    for low, high in slices(start, len(records) - step, _SLICE):
+        one, other = (records[low + by : high + by].astype(np.uint64) for by in (0, step))
+        # A remoteness that is less than before becomes a very large number.
+        same = other - one == np.uint64(period.plies) << shift
+        if not same.all():
+            index = low + int(same.argmin())
+            raise VerificationError(f"{shown}, but not those of index {index}")
 
 
 @Kernel
-def _first_bad(
+def _expect(
     successors: Neighbours,
     terminal: IndexTest,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
+    records: Sequence[int],
     parts: int,
     grundy_bits: int,
     with_remoteness: bool,
     low: int,
-    high: int,
     out: MutableSequence[int],
     reached: MutableSequence[int],
-) -> int:
-    """The first index whose record is not what the rules and its successors make of it, or -1."""
-    for index in range(low, high):
-        if records[index] != _expected(
-            successors, terminal, records, parts, grundy_bits, with_remoteness, index, out, reached
-        ):
-            return index
-    return -1
-
-
-def _expected(
-    successors: Neighbours,
-    terminal: IndexTest,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
-    parts: int,
-    grundy_bits: int,
-    with_remoteness: bool,
-    index: int,
-    out: MutableSequence[int],
-    reached: MutableSequence[int],
-) -> int:
-    """The record that an index must have if those of its successors are right.
+    expected: MutableSequence[int],
+) -> None:
+    """Write the records that indices from `low` on must have if those of their successors are right.
 
     `reached[value]` is one more than the last index from which a move reached that value.
     """
-    if terminal(index):
-        return LOSS
-    quickest = slowest = -1
-    for at in range(successors(index, out)):
-        value = 0
-        for part in range(parts):
-            value ^= (records[out[at * parts + part]] + 0) >> 2 & (1 << grundy_bits) - 1
-        reached[value] = index + 1
-        if with_remoteness:
-            remoteness = (records[out[at]] + 0) >> 2 + grundy_bits
-            if value == 0:
-                quickest = remoteness if quickest < 0 else min(quickest, remoteness)
-            slowest = max(slowest, remoteness)
-    grundy = 0
-    while reached[grundy] == index + 1:
-        grundy += 1
-    if grundy >> grundy_bits:
-        return TOO_LARGE
-    outcome, plies = (WIN, quickest + 1) if grundy else (LOSS, slowest + 1)
-    if not with_remoteness:
-        plies = 0
-    return int((plies << grundy_bits | grundy) << 2 | outcome)
+    for at in range(len(expected)):
+        index = low + at
+        if terminal(index):
+            expected[at] = LOSS
+            continue
+        quickest = slowest = -1
+        for move in range(successors(index, out)):
+            value = 0
+            for part in range(parts):
+                value ^= (records[out[move * parts + part]] + 0) >> 2 & (1 << grundy_bits) - 1
+            reached[value] = index + 1
+            if with_remoteness:
+                remoteness = (records[out[move]] + 0) >> 2 + grundy_bits
+                if value == 0:
+                    quickest = remoteness if quickest < 0 else min(quickest, remoteness)
+                slowest = max(slowest, remoteness)
+        grundy = 0
+        while reached[grundy] == index + 1:
+            grundy += 1
+        outcome, plies = (WIN, quickest + 1) if grundy else (LOSS, slowest + 1)
+        if not with_remoteness:
+            plies = 0
+        in_full = (plies << grundy_bits | grundy) << 2 | outcome
+        expected[at] = TOO_LARGE if grundy >> grundy_bits else in_full

@@ -10,95 +10,139 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from builder.checks.check import CONTRADICTION, Check
-from builder.compile import Engine, Kernel, buffer, rule, views
+import numpy as np
+
+from builder.checks.check import CONTRADICTION, STRETCH, Check, Wrong, first_difference
+from builder.compile import Kernel, buffer, rule, views
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
+    from builder.compile import Engine
     from lookup.games.base import Game, IndexTest, Neighbours
-    from lookup.records import Layout
+    from lookup.records import Layout, Records
 
 # Compiled code knows no enums.
 LOSS, DRAW, WIN = int(Outcome.LOSS), int(Outcome.DRAW), int(Outcome.WIN)
 
 
-def check(game: Game, layout: Layout, records: NDArray[np.unsignedinteger], engine: Engine) -> Check:
-    """The check of a table with records in this layout."""
+def check(
+    game: Game,
+    layout: Layout,
+    records: NDArray[np.unsignedinteger] | Records,
+    engine: Engine,
+    room: int = 0,
+) -> Check:
+    """The check of a table with records in this layout.
+
+    If they are not an array in memory, each thread asks for up to `room` at a time, or for those after
+    one position.
+    """
     rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
-    alone, with_remoteness = game.players == 1, layout.has_remoteness
-    stored = views(engine, records)
-    kernel = _first_bad(engine)
+    fixed = game.players == 1, layout.has_remoteness
+    expect, list_successors = _expect(engine), _list_successors(engine)
+    most = STRETCH[engine]
+    if not isinstance(records, np.ndarray):
+        most = max(1, min(most, room // game.max_moves))
 
-    def first_bad(low: int, high: int) -> int:
+    def first_wrong(low: int, high: int) -> Wrong | None:
         out = buffer(game.max_moves, engine)
-        bad: int = kernel(*rules, *stored, alone, with_remoteness, low, high, out)
-        return bad
+        if isinstance(records, np.ndarray):
+            stored, where, known = records[low:high], np.zeros(0, np.int64), records
+        else:
+            stored = records.take(np.arange(low, high))
+            after = np.empty((high - low) * game.max_moves, np.int64)
+            count = list_successors(*rules, low, high, out, *views(engine, after))
+            where = np.unique(after[:count])
+            known = records.take(where)
+        expected = np.zeros(high - low, np.int64)
+        expect(*rules, *views(engine, where, known), *fixed, low, out, *views(engine, expected))
+        return first_difference(low, stored, expected)
 
-    def expected(index: int) -> int:
-        plain = game.successors, game.terminal, game.is_position
-        out = buffer(game.max_moves, Engine.PYTHON)
-        return _expected(*plain, records.data, alone, with_remoteness, index, out)
-
-    return Check(first_bad, expected)
+    return Check(first_wrong, most)
 
 
 @Kernel
-def _first_bad(
+def _list_successors(
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
-    alone: bool,
-    with_remoteness: bool,
     low: int,
     high: int,
     out: MutableSequence[int],
+    after: MutableSequence[int],
 ) -> int:
-    """The first index whose record is not what the rules and its successors make of it, or -1."""
+    """Write all successors of a stretch of indices one after the other; returns how many they are."""
+    count = 0
     for index in range(low, high):
-        if records[index] != _expected(
-            successors, terminal, is_position, records, alone, with_remoteness, index, out
-        ):
-            return index
-    return -1
+        if is_position(index) and not terminal(index):
+            for at in range(successors(index, out)):
+                after[count] = out[at]
+                count += 1
+    return count
 
 
-def _expected(
+@Kernel
+def _expect(
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
+    where: Sequence[int],
+    known: Sequence[int],
     alone: bool,
     with_remoteness: bool,
-    index: int,
+    low: int,
     out: MutableSequence[int],
-) -> int:
-    """The record that an index must have if those of its successors are right."""
-    if is_position(index) == 0:
-        return 0
-    end = terminal(index)
-    if end:
-        return end if with_remoteness else end & 3
-    quickest = slowest = -1
-    drawn = False
+    expected: MutableSequence[int],
+) -> None:
+    """Write the records that indices from `low` on must have if those of their successors are right.
+
+    `known` are the records of the indices in `where`, which rise; of all, if `where` is empty.
+    """
     wins_for_mover = WIN if alone else LOSS
-    for at in range(successors(index, out)):
-        after = records[out[at]] + 0  # to numba, a sum of unsigned and signed is signed, and wide
-        outcome, remoteness = after & 3, after >> 2
-        if outcome == wins_for_mover:
-            quickest = remoteness if quickest < 0 else min(quickest, remoteness)
-        elif outcome == DRAW or (alone and outcome == LOSS):
-            drawn = True
-        elif outcome == WIN:
-            slowest = max(slowest, remoteness)
+    for at in range(len(expected)):
+        index = low + at
+        if is_position(index) == 0:
+            continue
+        end = terminal(index)
+        if end:
+            expected[at] = end if with_remoteness else end & 3
+            continue
+        quickest = slowest = -1
+        drawn = contradicted = False
+        for move in range(successors(index, out)):
+            # To numba, a sum of unsigned and signed is signed, and wide.
+            after = known[_place(where, out[move])] + 0
+            outcome, remoteness = after & 3, after >> 2
+            if outcome == wins_for_mover:
+                quickest = remoteness if quickest < 0 else min(quickest, remoteness)
+            elif outcome == DRAW or (alone and outcome == LOSS):
+                drawn = True
+            elif outcome == WIN:
+                slowest = max(slowest, remoteness)
+            else:
+                contradicted = True
+        if contradicted:
+            expected[at] = CONTRADICTION
+        elif quickest < 0 and drawn:
+            expected[at] = DRAW
         else:
-            return CONTRADICTION
-    if quickest < 0 and drawn:
-        return DRAW
-    outcome, remoteness = (WIN, quickest + 1) if quickest >= 0 else (LOSS, slowest + 1)
-    return int(remoteness << 2 | outcome) if with_remoteness else outcome
+            outcome, remoteness = (WIN, quickest + 1) if quickest >= 0 else (LOSS, slowest + 1)
+            expected[at] = remoteness << 2 | outcome if with_remoteness else outcome
+
+
+def _place(where: Sequence[int], index: int) -> int:
+    """Where an index stands among rising ones that have it; the index itself if there are none."""
+    if len(where) == 0:
+        return index
+    low, high = 0, len(where) - 1
+    while low < high:
+        middle = (low + high) >> 1
+        if where[middle] < index:
+            low = middle + 1
+        else:
+            high = middle
+    return low

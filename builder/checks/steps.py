@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.checks.check import TOO_LARGE, Check
-from builder.compile import Engine, Kernel, buffer, rule, views
+from builder.checks.check import STRETCH, TOO_LARGE, Check, Wrong, first_difference
+from builder.compile import Kernel, buffer, rule, views
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from builder.compile import Engine
     from lookup.games.base import Neighbours
     from lookup.games.step_game import StepGame
     from lookup.records import Layout
@@ -40,23 +41,17 @@ def check(
     fixed = layout.has_grundy, layout.grundy_bits, layout.has_remoteness
     steps, leaps = rule(game.steps, engine), rule(game.leaps, engine)
     stored = views(engine, records, *ahead)
-    look_ahead, kernel = _look_ahead(engine), _first_bad(engine)
+    look_ahead, expect = _look_ahead(engine), _expect(engine)
 
     def prepare(low: int, high: int) -> None:
         look_ahead(steps, *stored, *fixed, low, high, buffer(game.max_steps, engine))
 
-    def first_bad(low: int, high: int) -> int:
-        out = buffer(game.max_steps, engine)
-        bad: int = kernel(steps, leaps, *stored, *fixed, low, high, out)
-        return bad
+    def first_wrong(low: int, high: int) -> Wrong | None:
+        out, expected = buffer(game.max_steps, engine), np.zeros(high - low, np.int64)
+        expect(steps, leaps, *stored, *fixed, low, out, *views(engine, expected))
+        return first_difference(low, records[low:high], expected)
 
-    def expected(index: int) -> int:
-        plain = views(Engine.PYTHON, records, *ahead)
-        out = buffer(game.max_steps, Engine.PYTHON)
-        # mypy does not know how many items `plain` and `fixed` have.
-        return int(_expected(game.steps, game.leaps, *plain, *fixed, index, out))  # type: ignore[call-arg]
-
-    return Check(first_bad, expected, prepare)
+    return Check(first_wrong, STRETCH[engine], prepare=prepare)
 
 
 def _value(record: int, with_grundy: bool, grundy_bits: int) -> int:
@@ -64,6 +59,14 @@ def _value(record: int, with_grundy: bool, grundy_bits: int) -> int:
     if with_grundy:
         return record >> 2 & (1 << grundy_bits) - 1
     return 1 if record & 3 == WIN else 0
+
+
+def _least_missing(found: int) -> int:
+    """The least Grundy value that is not in a set of them."""
+    grundy = 0
+    while found >> grundy & 1 and grundy <= _LARGEST:
+        grundy += 1
+    return grundy
 
 
 @Kernel
@@ -102,74 +105,54 @@ def _look_ahead(
 
 
 @Kernel
-def _first_bad(
+def _expect(
     steps: Neighbours,
     leaps: Neighbours,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
-    values: NDArray[np.signedinteger],
-    quickest: NDArray[np.uint8],
-    longest: NDArray[np.uint8],
+    records: Sequence[int],
+    values: Sequence[int],
+    quickest: Sequence[int],
+    longest: Sequence[int],
     with_grundy: bool,
     grundy_bits: int,
     with_remoteness: bool,
     low: int,
-    high: int,
     out: MutableSequence[int],
-) -> int:
-    """The first index whose record is not what the rules and its successors make of it, or -1."""
-    for index in range(low, high):
-        if records[index] != _expected(
-            steps, leaps, records, values, quickest, longest,
-            with_grundy, grundy_bits, with_remoteness, index, out,
-        ):  # fmt: skip
-            return index
-    return -1
-
-
-def _expected(
-    steps: Neighbours,
-    leaps: Neighbours,
-    records: Sequence[int] | NDArray[np.unsignedinteger],
-    values: NDArray[np.signedinteger],
-    quickest: NDArray[np.uint8],
-    longest: NDArray[np.uint8],
-    with_grundy: bool,
-    grundy_bits: int,
-    with_remoteness: bool,
-    index: int,
-    out: MutableSequence[int],
-) -> int:
-    """The record that an index must have if those of its successors are right."""
-    count = steps(index, out)
-    if count == 0:
-        return LOSS
-    found = int(values[index])
-    quick = slow = 0
-    if with_remoteness:
-        quick, slow = int(quickest[index]), int(longest[index])
-    for at in range(count):
-        found |= int(values[out[at]])
+    expected: MutableSequence[int],
+) -> None:
+    """Write the records that indices from `low` on must have if those of their successors are right."""
+    for at in range(len(expected)):
+        index = low + at
+        count = steps(index, out)
+        if count == 0:
+            expected[at] = LOSS
+            continue
+        found = int(values[index])
+        quick = slow = 0
         if with_remoteness:
-            other = int(quickest[out[at]])
-            if other and (quick == 0 or other < quick):
-                quick = other
-            slow = max(slow, int(longest[out[at]]))
-    for at in range(leaps(index, out)):
-        record = records[out[at]] + 0
-        value = _value(record, with_grundy, grundy_bits)
-        found |= 1 << min(value, _LARGEST)
-        plies = record >> 2 + grundy_bits
-        if value == 0 and (quick == 0 or plies + 1 < quick):
-            quick = plies + 1
-        slow = max(slow, plies)
-    grundy = 0
-    while found >> grundy & 1 and grundy <= _LARGEST:
-        grundy += 1
-    if not with_grundy:
-        return WIN if grundy else LOSS
-    if grundy >> grundy_bits:
-        return TOO_LARGE
-    plies = 0
-    if with_remoteness:
-        plies = quick if grundy else slow + 1
-    return int((plies << grundy_bits | grundy) << 2 | (WIN if grundy else LOSS))
+            quick, slow = int(quickest[index]), int(longest[index])
+        for step in range(count):
+            found |= int(values[out[step]])
+            if with_remoteness:
+                other = int(quickest[out[step]])
+                if other and (quick == 0 or other < quick):
+                    quick = other
+                slow = max(slow, int(longest[out[step]]))
+        for leap in range(leaps(index, out)):
+            record = records[out[leap]] + 0
+            value = _value(record, with_grundy, grundy_bits)
+            found |= 1 << min(value, _LARGEST)
+            plies = record >> 2 + grundy_bits
+            if value == 0 and (quick == 0 or plies + 1 < quick):
+                quick = plies + 1
+            slow = max(slow, plies)
+        grundy = _least_missing(found)
+        outcome = WIN if grundy else LOSS
+        plies = 0
+        if with_remoteness:
+            plies = quick if grundy else slow + 1
+        if not with_grundy:
+            expected[at] = outcome
+        elif grundy >> grundy_bits:
+            expected[at] = TOO_LARGE
+        else:
+            expected[at] = (plies << grundy_bits | grundy) << 2 | outcome

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 REMOTENESS_CELLS = 25
 """Boards up to this many cells get remoteness; larger ones a bit a position."""
 
-_WHOLE_CELLS = 21  # smaller boards are one shard
+_WHOLE_SCORES, _WHOLE_BITS = 21, 25  # boards of up to so many cells are one shard
 _SHARDS_BITS = 6  # 64 shards keep some cores busy ...
 _SHARD_CELLS = 28  # ... unless they are larger than this
 _STRETCH = 1 << 22  # elements counted at a time
@@ -47,21 +47,20 @@ def plan(game: MaskGame, engine: Engine) -> Plan:
 
 def memory_needed(game: MaskGame, engine: Engine) -> int:
     """Bytes that a plan takes at its peak."""
-    shard = 1 << max(WORD_CELLS, game.cells - _leading(game.cells))
+    with_scores = game.cells <= REMOTENESS_CELLS
+    leading = _leading(game.cells, _WHOLE_SCORES if with_scores else _WHOLE_BITS)
+    shard = 1 << max(WORD_CELLS, game.cells - leading)
     room = 4 * min(shard if engine == Engine.NUMBA else 4 * shard, _STRETCH)
-    if game.cells <= REMOTENESS_CELLS:
-        return max(game.size, WORD) + room
-    return max(game.size // 8, WORD) + room
+    return max(game.size if with_scores else game.size // 8, WORD) + room
 
 
-def _leading(cells: int) -> int:
-    """How many leading cells the positions of a shard share."""
-    return max(_SHARDS_BITS, cells - _SHARD_CELLS) if cells > _WHOLE_CELLS else 0
+def _leading(cells: int, whole: int) -> int:
+    """How many leading cells the positions of a shard share, if so many cells are still one shard."""
+    return max(_SHARDS_BITS, cells - _SHARD_CELLS) if cells > whole else 0
 
 
-def _shards(cells: int, array: str, per_element: int) -> list[Shard]:
+def _shards(cells: int, leading: int, array: str, per_element: int) -> list[Shard]:
     """The shards of a board, fullest first; an element of the array holds so many positions."""
-    leading = _leading(cells)
     size = 1 << cells - leading
     last = (1 << leading) - 1
     # Shard `number` is at place `last - number`: whoever takes them in order starts at the end.
@@ -94,7 +93,8 @@ class BitsPlan(Plan):
 
     def stages(self) -> Iterator[Sequence[Shard]]:
         """One stage."""
-        yield _shards(self._game.cells, OUTCOME, 8)
+        cells = self._game.cells
+        yield _shards(cells, _leading(cells, _WHOLE_BITS), OUTCOME, 8)
 
     def run(self, shard: Shard) -> None:
         """Solve a range of positions."""
@@ -102,11 +102,11 @@ class BitsPlan(Plan):
 
     def solution(self) -> Solution:
         """The bits as they are."""
-        size, packed = self._game.size, self._packed
-        if size < 8:
-            packed &= np.uint8((1 << size) - 1)
-        wins = _count(packed)
-        column = PackedColumn(self.columns[0], packed, OUTCOME)
+        size = self._game.size
+        if size < WORD:
+            self._words &= np.uint64((1 << size) - 1)
+        wins = _count(self._words)
+        column = PackedColumn(self.columns[0], self._packed, OUTCOME)
         return Solution((column,), Totals((size - wins, 0, wins)))
 
 
@@ -127,7 +127,8 @@ class ScoresPlan(Plan):
 
     def stages(self) -> Iterator[Sequence[Shard]]:
         """One stage."""
-        yield _shards(self._game.cells, "scores", 1)
+        cells = self._game.cells
+        yield _shards(cells, _leading(cells, _WHOLE_SCORES), "scores", 1)
 
     def run(self, shard: Shard) -> None:
         """Solve a range of positions."""
@@ -157,11 +158,14 @@ class ScoresPlan(Plan):
         return Solution(columns, Totals((size - wins, 0, wins), longest))
 
 
-def _count(packed: NDArray[np.uint8]) -> int:
+def _count(words: NDArray[np.uint64]) -> int:
     """How many bits are set; numpy lets threads count side by side."""
 
     def count(part: tuple[int, int]) -> int:
-        return int(np.bitwise_count(packed[part[0] : part[1]]).sum(dtype=np.int64))
+        return int(np.bitwise_count(words[part[0] : part[1]]).sum(dtype=np.int64))
 
+    parts = list(slices(0, len(words), _STRETCH))
+    if len(parts) == 1:
+        return count(parts[0])
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return sum(pool.map(count, slices(0, len(packed), _STRETCH)))
+        return sum(pool.map(count, parts))

@@ -17,7 +17,7 @@ Far moves are looked at a whole block at a time, since they read memory that no 
 16 cells took three quarters of the time of single groups on 2^33 positions, larger ones more.
 
 Without a compiler the same is done by numpy, over all words of a shard with equally many filled cells
-in the number of the word, which do not depend on each other. The two forms share nothing.
+in the number of the word, which do not depend on each other.
 """
 
 from __future__ import annotations
@@ -127,17 +127,25 @@ class Within(NamedTuple):
             np.array([low for _, low in flat], np.uint64),
             np.array([_without(low) for _, low in flat], np.uint64),
             np.array(movable, np.uint64),
-            np.array([_resolved(inner, at, won) for at in range(8) for won in range(256)], np.uint64),
+            _resolve(inner),
         )
 
 
-def _resolved(inner: Sequence[int], byte: int, won: int) -> int:
-    """What is won in a byte of a word and in those before it, if `won` is so by moves out of it."""
-    word = won << 8 * byte
-    for at in range(8 * byte + 7, 8 * byte - 1, -1):
-        if not word >> at & 1:  # lost: what moves to it is won
-            word |= _bits(at ^ mask for mask in inner if at & mask == mask)
-    return word
+def _resolve(inner: Sequence[int]) -> NDArray[np.uint64]:
+    """For each byte of a word, and all that may be won in it by moves out of the word: what is won."""
+    reach = _reach(inner)
+    table = np.zeros((8, 256), np.uint64)
+    for byte in range(8):
+        table[byte] = np.arange(256, dtype=np.uint64) << np.uint64(8 * byte)
+        for at in range(8 * byte + 7, 8 * byte - 1, -1):
+            lost = ~table[byte] >> np.uint64(at) & np.uint64(1)
+            table[byte] |= lost * reach[at]
+    return table.ravel()
+
+
+def _reach(inner: Sequence[int]) -> list[np.uint64]:
+    """For each position of a word, those that move to it inside the word."""
+    return [np.uint64(_bits(at ^ mask for mask in inner if at & mask == mask)) for at in range(WORD)]
 
 
 class BitKernel:
@@ -282,9 +290,7 @@ class BitLevels:
             if mask >= WORD
         ]
         inner = [mask for mask in masks if mask < WORD]
-        self._reach = [
-            np.uint64(_bits(at ^ mask for mask in inner if at & mask == mask)) for at in range(WORD)
-        ]
+        self._reach = _reach(inner)
         self._movable = np.uint64(
             _bits(at for at in range(WORD) if any(not at & mask for mask in inner))
         )
