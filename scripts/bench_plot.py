@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from bench_measure import BenchError
@@ -24,13 +25,12 @@ def plot_growth(rows: list[dict[str, Any]], path: Path) -> None:
         BenchError: matplotlib is not installed.
     """
     try:
-        import matplotlib as mpl
+        mpl = import_module("matplotlib")  # by name: types are checked where it is not installed
     except ImportError:
         message = "matplotlib is not installed: expected the extra 'bench' of endtable for the plot"
         raise BenchError(message) from None
     mpl.use("agg")
-    from matplotlib import pyplot as plt
-
+    plt = import_module("matplotlib.pyplot")
     plt.rcParams.update({"font.size": 9, "axes.spines.top": False, "axes.spines.right": False})
     figure, axes = plt.subplots(figsize=[side / DOTS_AN_INCH for side in PIXELS], dpi=DOTS_AN_INCH)
     ends = []
