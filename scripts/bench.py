@@ -1,4 +1,12 @@
-"""Speeds as ratios, both sides measured in one run: `scripts/bench [solve|probe|start|engine] ...`.
+"""Speeds as ratios, both sides measured in one run: `scripts/bench [SECTION ...]`.
+
+    solve    solvers against plain Python, numpy and C
+    growth   each solver at three sizes: positions a second, and bytes a position; then `plot`
+    probe    probes against the bare containers
+    start    what a process pays before its first answer
+    engine   from which size on numba pays
+    big      a build of Tactics 6x6: minutes, 9 GiB; only if it is named
+    plot     draw what the results file says of `growth`, beside it; nothing is measured
 
 Prints a table and writes it to a results file; a run of some sections leaves the others there alone.
 Some ratios have a bound that we hold ourselves to; nothing fails for being slow.
@@ -21,17 +29,34 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from bench_big import big_section
 from bench_games import Pursuit
-from bench_measure import SCRIPTS, SEED, Row, Workshop, fresh, print_table, race, run, seconds
+from bench_growth import growth_section
+from bench_measure import (
+    SCRIPTS,
+    SEED,
+    BenchError,
+    Row,
+    Workshop,
+    fresh,
+    print_table,
+    race,
+    run,
+    seconds,
+)
+from bench_plot import plot_growth
 from bench_solve import solve_section
 
 import lookup
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from lookup import records
+from lookup.errors import BuildError
 from lookup.games.tactics import Tactics
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from bench_measure import Line
 
     from lookup.games.base import Game
     from lookup.table import Table
@@ -204,12 +229,16 @@ def _sized(game: Game) -> str:
 
 # --- the run --------------------------------------------------------------------------------------
 
-SECTIONS = {
+SECTIONS: dict[str, Callable[[Workshop], Iterator[Line]]] = {
     "solve": solve_section,
+    "growth": growth_section,
     "probe": probe_section,
     "start": start_section,
     "engine": engine_section,
+    "big": big_section,
 }
+BY_NAME_ALONE = ("big",)
+PLOT = "plot"
 
 
 def machine() -> dict[str, Any]:
@@ -241,16 +270,16 @@ def stored(path: Path) -> dict[str, Any]:
     """The sections of a results file; those that are no longer ours are dropped.
 
     Raises:
-        ValueError: the file is something else, or its folder is missing.
+        BenchError: the file is something else, or its folder is missing.
     """
     if not path.parent.is_dir():
-        raise ValueError(f"'{path}' cannot be written: there is no such folder")
+        raise BenchError(f"'{path}' cannot be written: there is no such folder")
     if not path.exists():
         return {}
     try:
         found = dict(json.loads(path.read_text()))
     except (OSError, TypeError, ValueError):
-        raise ValueError(f"'{path}' is not a results file: move it away") from None
+        raise BenchError(f"'{path}' is not a results file: move it away") from None
     return {name: found[name] for name in SECTIONS if name in found}
 
 
@@ -258,37 +287,67 @@ def check(chosen: list[str]) -> None:
     """Refuse what cannot be run.
 
     Raises:
-        ValueError: an unknown section, or no numba.
+        BenchError: an unknown section, or no numba.
     """
-    if unknown := [name for name in chosen if name not in SECTIONS]:
-        raise ValueError(f"no section '{unknown[0]}': expected one of {', '.join(SECTIONS)}")
+    if unknown := [name for name in chosen if name not in SECTIONS and name != PLOT]:
+        expected = ", ".join([*SECTIONS, PLOT])
+        raise BenchError(f"no section '{unknown[0]}': expected one of {expected}")
     if not has_numba():
-        raise ValueError("numba is not installed: expected the extra 'fast' of endtable")
+        raise BenchError("numba is not installed: expected the extra 'fast' of endtable")
 
 
-def main() -> int:
-    """Run the sections asked for."""
-    parser = argparse.ArgumentParser(prog="scripts/bench", description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("sections", nargs="*", metavar="SECTION", help=f"of {', '.join(SECTIONS)}")
-    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="the results file")
-    arguments = parser.parse_args()
-    chosen = arguments.sections or list(SECTIONS)
-    try:
-        check(chosen)
-        results = stored(arguments.out)
-    except ValueError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+def measure(sections: list[str], results: dict[str, Any], out: Path) -> None:
+    """Run sections, print their tables, and put them among the results in a file."""
     facts = machine()
     print(", ".join(f"{key} {value}" for key, value in facts.items()))
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(Path(folder))
-        for name in chosen:
+        for name in sections:
             rows = list(SECTIONS[name](shop))
             print_table(name, rows)
             results[name] = {"machine": facts, "rows": [row.fields for row in rows]}
             ordered = {section: results[section] for section in SECTIONS if section in results}
-            arguments.out.write_text(json.dumps(ordered, indent=1) + "\n")
+            out.write_text(json.dumps(ordered, indent=1) + "\n")
+
+
+def plot(results: dict[str, Any], out: Path) -> None:
+    """Draw the results of `growth` beside their file.
+
+    Raises:
+        BenchError: there are none, or no matplotlib.
+    """
+    if "growth" not in results:
+        raise BenchError(f"'{out}' has no results to plot: run 'scripts/bench growth' first")
+    picture = out.with_name("bench-growth.png")
+    plot_growth(results["growth"]["rows"], picture)
+    print(f"\n{picture.name}: {picture.stat().st_size:,} bytes")
+
+
+def main() -> int:
+    """Run the sections asked for."""
+    first, _, about = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        prog="scripts/bench",
+        description=first,
+        epilog=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "sections", nargs="*", metavar="SECTION", help="those below; all but the last two"
+    )
+    parser.add_argument("--out", type=Path, default=RESULTS, metavar="FILE", help="the results file")
+    arguments = parser.parse_args()
+    chosen = arguments.sections or [name for name in SECTIONS if name not in BY_NAME_ALONE]
+    try:
+        check(chosen)
+        results = stored(arguments.out)
+        if sections := [name for name in chosen if name != PLOT]:
+            measure(sections, results, arguments.out)
+        if PLOT in chosen or "growth" in chosen:
+            plot(results, arguments.out)
+    except (BenchError, BuildError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
     return 0
 
 

@@ -7,7 +7,7 @@ and Losers work the way that the puzzles' own programs do.
 from __future__ import annotations
 
 from collections import deque
-from itertools import combinations, pairwise, product
+from itertools import combinations, count, pairwise, product
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,6 +39,22 @@ def recursive_wins(masks: Sequence[int], size: int) -> dict[int, bool]:
 
     for filled in range(size):
         solve(filled)
+    return wins
+
+
+def numpy_wins(masks: Sequence[int], cells: int) -> NDArray[np.bool_]:
+    """The same with numpy: all positions with equally many filled cells at once."""
+    positions = np.arange(1 << cells)
+    filled = np.bitwise_count(positions)
+    wins = np.zeros(len(positions), np.bool_)
+    for level in range(cells, -1, -1):
+        some = positions[filled == level]
+        won, stuck = np.zeros(len(some), np.bool_), np.ones(len(some), np.bool_)
+        for mask in masks:
+            able = some & mask == 0
+            won[able] |= ~wins[some[able] | mask]
+            stuck &= ~able
+        wins[some] = won | stuck
     return wins
 
 
@@ -91,6 +107,38 @@ def dict_pursuit(side: int) -> dict[Chase, tuple[int, int]]:
 def in_index_order(values: dict[Chase, tuple[int, int]]) -> NDArray[np.int64]:
     """The outcomes and remotenesses of `dict_pursuit` as two rows, by the index of `Pursuit`."""
     return np.array([values[position] for position in sorted(values)]).T
+
+
+def numpy_pursuit(side: int) -> NDArray[np.int64]:
+    """The same as two rows, with numpy: all positions are looked at again, ply after ply."""
+    cells = np.arange(side**2)
+    rows, cols = np.divmod(cells, side)
+    near = [(rows + way) % side * side + cols for way in (1, -1)]
+    near += [rows * side + (cols + way) % side for way in (1, -1)]
+    robber, first, second = np.ix_(cells, cells, cells)
+    caught = (robber == first) | (robber == second)
+    ended = caught | (robber == 0)
+    outcome = np.zeros((*ended.shape, 2), np.int64)  # 0 for what is not settled
+    remoteness = np.zeros_like(outcome)
+    outcome[..., COPS] = np.where(ended, np.where(caught, WIN, LOSS), 0)
+    outcome[..., ROBBER] = np.where(ended, np.where(caught, LOSS, WIN), 0)
+    for ply in count(1):
+        robbers, cops = outcome[..., ROBBER], outcome[..., COPS]
+        after = {
+            COPS: [robbers[:, to] for to in near] + [robbers[:, :, to] for to in near],
+            ROBBER: [cops[to] for to in near],
+        }
+        found = np.zeros_like(outcome)
+        for turn, values in after.items():
+            lost = np.all([value == WIN for value in values], axis=0)
+            won = np.any([value == LOSS for value in values], axis=0)
+            found[..., turn] = np.where(won, WIN, np.where(lost, LOSS, 0))
+        new = (outcome == 0) & (found > 0)
+        if not new.any():
+            break
+        outcome[new], remoteness[new] = found[new], ply
+    outcome[outcome == 0] = DRAW
+    return np.stack([outcome.ravel(), remoteness.ravel()])
 
 
 # --- clock ----------------------------------------------------------------------------------------
@@ -251,3 +299,21 @@ def triangle_wins(letters: str) -> bool:
             row = "".join("L" if one == two == "L" else "W" for one, two in pairwise(row))
         is_others = not is_others
     return (row == "W") == is_others
+
+
+def dict_letters(length: int) -> dict[str, bool]:
+    """Whether the player to move wins, for every string of up to so many letters: a dict, in order."""
+    wins = {"L": False, "W": True}
+    for letters in range(2, length + 1):
+        for string in map("".join, product("LW", repeat=letters)):
+            wins[string] = not (wins[string[1:]] and wins[string[:-1]])
+    return wins
+
+
+def numpy_letters(length: int) -> NDArray[np.bool_]:
+    """The same by index, with numpy: all strings of a length at once, from those one shorter."""
+    wins = [np.array([False, True])]
+    for letters in range(2, length + 1):
+        bits = np.arange(1 << letters)
+        wins.append(~(wins[-1][bits >> 1] & wins[-1][bits & (1 << letters - 1) - 1]))
+    return np.concatenate(wins)

@@ -1,35 +1,23 @@
-"""What else `bench.py` needs: a loopy game of any size, a solve by its name, and a solver in C.
-
-`c_word_solver` is the word loop of `builder/solvers/mask.py` in C, as the ceiling of what a compiler
-makes of it.
-"""
+"""What else `bench.py` needs: a loopy game of any size, and a solve by its name."""
 
 from __future__ import annotations
 
-import ctypes
 import json
-import shutil
-import subprocess
 import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
-import numpy as np
-
-from builder.build import SOLVERS, build_table
+from builder.build import build_table, solver_of
 from builder.compile import Engine
+from builder.executor import execute
 from lookup.errors import InvalidPositionError
 from lookup.games import GAMES
 from lookup.games.base import Game, IndexTest, Neighbours, SolverKind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableSequence
-
-    from numpy.typing import NDArray
-
-    from builder.solvers.mask import Moves
+    from collections.abc import MutableSequence
 
 LOSS, WIN = 1, 3  # the codes of Outcome; compiled functions know only integers
 COPS, ROBBER = 0, 1
@@ -180,60 +168,5 @@ def whole(name: str, parameters: str, engine: str, folder: str) -> float:
     if folder:
         build_table(game, Path(folder), engine=Engine(engine))
     else:
-        SOLVERS[game.solver].solve(game, Engine(engine))
+        execute(solver_of(game).plan(game, Engine(engine)))
     return time.perf_counter() - started
-
-
-# --- the ceiling ----------------------------------------------------------------------------------
-
-C_SOURCE = r"""
-#include <stdint.h>
-void solve_words(uint64_t *words, int64_t blocks, int64_t moves, const int64_t *high,
-                 const uint64_t *low, const uint64_t *keep, const uint64_t *reach,
-                 uint64_t movable, int misere)
-{
-    for (int64_t block = blocks - 1; block >= 0; block--) {
-        uint64_t won = 0, can_move = movable;
-        for (int64_t move = 0; move < moves; move++) {
-            if (block & high[move]) continue;
-            can_move |= keep[move];
-            won |= (~words[block | high[move]] >> low[move]) & keep[move];
-            if (won == UINT64_MAX) break;
-        }
-        if (misere) won |= ~can_move;
-        for (uint64_t open = ~won; open;) {
-            int top = 63 - __builtin_clzll(open);
-            won |= reach[top];
-            open &= ~(reach[top] | UINT64_C(1) << top);
-        }
-        words[block] = won;
-    }
-}
-"""
-
-
-def c_word_solver(moves: Moves, folder: Path) -> Callable[[], NDArray[np.uint64]] | None:
-    """The word loop compiled by the system's C compiler, or None if there is none."""
-    if not (compiler := shutil.which("cc")):
-        return None
-    source, library = folder / "words.c", folder / "words.so"
-    source.write_text(C_SOURCE)
-    flags = ["-O3", "-march=native", "-shared", "-fPIC"]
-    subprocess.run([compiler, *flags, "-o", str(library), str(source)], check=True)
-    solve = ctypes.CDLL(str(library)).solve_words
-    solve.restype = None
-    low, keep, reach = moves.low.astype(np.uint64), moves.keep, moves.reach
-
-    def address(array: NDArray[Any]) -> ctypes.c_void_p:
-        return ctypes.c_void_p(array.ctypes.data)
-
-    def run() -> NDArray[np.uint64]:
-        words = np.zeros(moves.blocks, np.uint64)
-        solve(
-            address(words), ctypes.c_int64(moves.blocks), ctypes.c_int64(len(low)),
-            address(moves.high), address(low), address(keep), address(reach),
-            ctypes.c_uint64(int(moves.movable)), ctypes.c_int(moves.misere),
-        )  # fmt: skip
-        return words
-
-    return run

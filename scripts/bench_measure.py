@@ -1,35 +1,75 @@
-"""What every section of `bench.py` measures with: times, processes of their own, rows of results."""
+"""What every section of `bench.py` measures with: times, memory, processes of their own, rows."""
 
 from __future__ import annotations
 
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
+import tracemalloc
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeAlias, TypeVar
+
+from bench_ceiling import Ceiling, compile_ceiling
 
 from builder.build import build_table
+from builder.executor import execute
 from lookup.games.tactics import Tactics
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
+
+    from builder.compile import Engine
+    from builder.solvers.plan import Plan
+    from builder.solvers.solution import Solution
 
 SCRIPTS = Path(__file__).parent
 SEED = 1
 Action: TypeAlias = "Callable[[], object]"
+Plans: TypeAlias = "Callable[[Any, Engine], Plan]"
 Result = TypeVar("Result")
+
+
+class BenchError(Exception):
+    """What was asked for cannot be done here; the message is for whoever asked."""
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
+class Line(Protocol):
+    """What a section yields: a line of a table, and of the results file."""
+
+    HEAD: ClassVar[tuple[str, ...]]
+    WORDS: ClassVar[int]  # how many of the first cells are words
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """The line as printed."""
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The line as stored."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One comparison. `ratio` is of rates, or of times if the unit is a time."""
+
+    HEAD: ClassVar[tuple[str, ...]] = (
+        "what",
+        "against",
+        "measured",
+        "baseline",
+        "ratio",
+        "wanted",
+        "reached",
+    )
+    WORDS: ClassVar[int] = 2
 
     name: str
     against: str
@@ -62,39 +102,46 @@ class Row:
     def cells(self) -> tuple[str, ...]:
         """The row as printed."""
         verdict = {None: "", True: "yes", False: "NO"}[self.reached]
-        figures = (_figure(value, self.unit) for value in (self.measured, self.baseline))
-        return (self.name, self.against, *figures, _short(self.ratio), self.wanted, verdict)
+        figures = (figure(value, self.unit) for value in (self.measured, self.baseline))
+        return (self.name, self.against, *figures, short(self.ratio), self.wanted, verdict)
 
     @property
     def fields(self) -> dict[str, Any]:
-        """The row as stored; more digits would be noise."""
-        numbers = {key: float(f"{asdict(self)[key]:.4g}") for key in ("measured", "baseline", "ratio")}
-        return asdict(self) | numbers
+        """The row as stored."""
+        return rounded(asdict(self))
 
 
-def _figure(value: float, unit: str) -> str:
+def rounded(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields as they are stored: more than four digits of a measured number would be noise."""
+    return {
+        name: float(f"{value:.4g}") if isinstance(value, float) else value
+        for name, value in fields.items()
+    }
+
+
+def figure(value: float, unit: str) -> str:
     """A number with its unit, in three digits."""
     if not unit.endswith("/s"):
-        return f"{_short(value)} {unit}"
+        return f"{short(value)} {unit}"
     for scale, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if value >= scale:
-            return f"{_short(value / scale)} {letter}/s"
-    return f"{_short(value)}/s"
+            return f"{short(value / scale)} {letter}/s"
+    return f"{short(value)}/s"
 
 
-def _short(value: float) -> str:
+def short(value: float) -> str:
+    """A number in three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def print_table(title: str, rows: list[Row]) -> None:
+def print_table(title: str, rows: Sequence[Line]) -> None:
     """Aligned columns, words to the left and numbers to the right."""
-    head = ("what", "against", "measured", "baseline", "ratio", "wanted", "reached")
-    lines = [head, *(row.cells for row in rows)]
+    lines = [rows[0].HEAD, *(row.cells for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     print(f"\n{title}")
     for line in lines:
         cells = (
-            cell.ljust(width) if at < 2 else cell.rjust(width)
+            cell.ljust(width) if at < rows[0].WORDS else cell.rjust(width)
             for at, (cell, width) in enumerate(zip(line, widths, strict=True))
         )
         print("  " + "  ".join(cells).rstrip())
@@ -123,6 +170,27 @@ def race(*actions: Action, rounds: int) -> list[float]:
     return [min(column) for column in zip(*times, strict=True)]
 
 
+def solve(plans: Plans, game: object, engine: Engine, workers: int = 1) -> Solution:
+    """A whole solve: the plan is made, then run, on one core unless told otherwise."""
+    return execute(plans(game, engine), workers=workers)
+
+
+def peak_bytes(action: Action) -> int:
+    """The most memory that one call holds at a time, arrays of numpy among it."""
+    tracemalloc.start()
+    try:
+        action()
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def peak_resident() -> int:
+    """The most bytes of memory that this process has taken so far."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
 def run(*arguments: str, cache: Path | None = None) -> str:
     """What Python prints in a process of its own."""
     environment = os.environ | ({"NUMBA_CACHE_DIR": str(cache)} if cache else {})
@@ -149,6 +217,16 @@ class Workshop:
     def new_folder(self) -> Path:
         """An empty folder."""
         return Path(tempfile.mkdtemp(dir=self.folder))
+
+    @cached_property
+    def library(self) -> Path | None:
+        """The solvers in C, compiled now; None without a C compiler."""
+        return compile_ceiling(self.folder)
+
+    @property
+    def ceiling(self) -> Ceiling | None:
+        """The solvers in C; None without a C compiler."""
+        return Ceiling(self.library) if self.library else None
 
     @cached_property
     def table_5x5(self) -> Path:
