@@ -120,9 +120,9 @@ def verify_file(
         if brief and sample is None:
             sample = _sample_size(file, engine)
         memory = usable_memory() if memory is None else memory
-        record_bytes = Layout.of(file).dtype.itemsize
-        require_memory(memory_needed(file.game, record_bytes), path.name, memory)
-        memory -= _reading_bytes(file.game, record_bytes)
+        known = Layout.of(file).dtype.itemsize, totals.chunk_count(file)
+        require_memory(memory_needed(file.game, *known), path.name, memory)
+        memory -= _reading_bytes(file.game, *known)
         with Workers() as workers:
             if CLASSES in file.columns:
                 classes.check(file, engine)
@@ -232,8 +232,11 @@ def _ranges(file: TableFile, check: Check, sample: int | None, seed: int) -> lis
 # --- memory ---------------------------------------------------------------------------------------
 
 
-def memory_needed(game: Game, record_bytes: int) -> int:
-    """The least bytes that verifying a table with such records takes, without those of numba."""
+def memory_needed(game: Game, record_bytes: int, chunks: int | None = None) -> int:
+    """The least bytes that verifying a table with such records takes, without those of numba.
+
+    A bound that is closer if the number of chunks in the file is known.
+    """
     # Items of all columns, two copies of one while its chunks are joined, and two of the records.
     whole = game.size * (6 * record_bytes + 1 + (12 if game.symmetries > 1 else 0))
     if isinstance(game, StepGame):
@@ -244,21 +247,21 @@ def memory_needed(game: Game, record_bytes: int) -> int:
         least = min(whole, _chunked_bytes(game))
     if isinstance(game, MaskGame):
         least = max(least, masks.memory_needed(game, cores()))
-    return _reading_bytes(game, record_bytes) + least
+    return _reading_bytes(game, record_bytes, chunks) + least
 
 
-def _reading_bytes(game: Game, record_bytes: int) -> int:
+def _reading_bytes(game: Game, record_bytes: int, chunks: int | None) -> int:
     """What every check takes: an open file, chunks while they are decoded and counted, classes."""
     symmetric = game.symmetries > 1
     column = game.size * max(record_bytes, 4 if symmetric else 1)
-    chunks = _CHUNK * min(column, cores() * CHUNK_BYTES)
-    indices = _COMPARED * min(game.size, cores() * max(STRETCH.values()))
-    facts = _FACTS * (4 + 3 * column // CHUNK_BYTES_LARGE)
-    if symmetric:
-        chunks += 17 * min(game.size, cores() * CHUNK_BYTES * 8)
-        facts += 20 * game.size
+    if chunks is None:
+        chunks = 4 + 3 * column // CHUNK_BYTES_LARGE
+    decoded = _CHUNK * min(column, cores() * CHUNK_BYTES)
+    compared = _COMPARED * min(game.size, cores() * max(STRETCH.values()))
     listed = 16 * cores() * game.max_moves * game.parts
-    return _OBJECTS + chunks + indices + listed + facts
+    if symmetric:
+        decoded += 17 * min(game.size, cores() * CHUNK_BYTES * 8) + 20 * game.size
+    return _OBJECTS + _FACTS * chunks + decoded + compared + listed
 
 
 def _decoding_bytes(file: TableFile) -> int:

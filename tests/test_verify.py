@@ -60,7 +60,8 @@ def write(path: Path, game: lookup.Game, solution: Solution, **changes: Any) -> 
 
 def least(file: TableFile) -> int:
     """The least memory in which a file can be verified."""
-    return verify.memory_needed(file.game, Layout.of(file).dtype.itemsize)
+    itemsize = Layout.of(file).dtype.itemsize
+    return verify.memory_needed(file.game, itemsize, totals.chunk_count(file))
 
 
 def traced(work: Callable[[], object]) -> int:
@@ -373,6 +374,7 @@ def test_memory_stays_below_the_least(name: str, engine: Engine, built: Callable
     verify_file(path, engine)  # imports and compiled code are not what is measured
     with closing(TableFile(path)) as file:
         needed = least(file)
+        assert needed <= verify.memory_needed(file.game, Layout.of(file).dtype.itemsize)
     assert traced(lambda: verify_file(path, engine, memory=needed)) <= needed
     with pytest.raises(BuildError, match=r"needs about [\d.]+ MiB of memory, and [\d.]+ MiB are"):
         verify_file(path, engine, memory=needed - 1)

@@ -198,7 +198,7 @@ def test_pieces_held_at_once_are_all_there(tmp_path: Path, monkeypatch: pytest.M
         assert len(pieces.words) == 20
 
 
-class OnlyCorners(Tactics):
+class NeverOver(Tactics):
     """A game that is not what its masks say."""
 
     @property
@@ -213,7 +213,7 @@ def test_games_that_restate_their_rules_are_not_checked_by_masks(
     path = write(tmp_path / "t.h5", Tactics(2, 2), solution)
     with closing(TableFile(path)) as file:
         assert masks.applies_to(file)
-        file.game = OnlyCorners(2, 2)
+        file.game = NeverOver(2, 2)
         assert not masks.applies_to(file)
     path = write(tmp_path / "t.h5", Tactics(2, 2), solve(mask.ScoresPlan, Tactics(2, 2), Engine.PYTHON))
     with closing(TableFile(path)) as file:

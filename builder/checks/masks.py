@@ -72,7 +72,7 @@ def check(
     game = file.game
     assert isinstance(game, MaskGame)
     table = _table_bytes(game)
-    memory -= _working_bytes(table, workers.count)
+    memory -= _working_bytes(min(table, BEST_PIECE), workers.count)
     piece = min(table, LEAST_PIECE)
     while not sampled and 2 * piece <= min(table, BEST_PIECE):
         if _pieces_at_once(game, 2 * piece) * 2 * piece > memory:
@@ -121,8 +121,8 @@ def _table_bytes(game: MaskGame) -> int:
 
 
 def _working_bytes(piece: int, threads: int) -> int:
-    """What threads make of blocks on their way, and the masks."""
-    return threads * 8 * min(piece, max(BLOCK.values())) + (1 << 16)
+    """What threads make of blocks on their way, what is counted of a piece, and the masks."""
+    return threads * 8 * min(piece, max(BLOCK.values())) + 2 * piece + (1 << 16)
 
 
 def _pieces_at_once(game: MaskGame, piece: int) -> int:

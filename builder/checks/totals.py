@@ -48,6 +48,11 @@ class _Part(NamedTuple):
         return unpack(self.packed, self.bits, self.items)
 
 
+def chunk_count(file: TableFile) -> int:
+    """How many chunks a file has."""
+    return sum(len(stored.offsets) for stored in file.columns.values())
+
+
 def steps(file: TableFile) -> int:
     """How many steps `recount` takes."""
     return sum(len(stored.offsets) * stored.chunk_bytes for stored in file.columns.values())
