@@ -65,7 +65,7 @@ SOLVERS: dict[SolverKind, Solver] = {
     "heaps": Solver(heaps.HeapsPlan, heaps.memory_needed, 2, 2, 2, (1e9, 1e6)),
     "steps": Solver(steps.StepsPlan, steps.memory_needed, 2, 2, 6, (2e6, 20e3)),
 }
-OUTCOMES_ALONE = Solver(mask.plan, mask.memory_needed, 1, 0.045, 0.045, (500e6, 2e6))
+OUTCOMES_ALONE = Solver(mask.plan, mask.memory_needed, 1, 0.045, 0.045, (300e6, 2e6))
 """Mask games that store a bit a position, which are built much faster."""
 
 

@@ -33,6 +33,7 @@ CATALOGUE: tuple[Game, ...] = (
 LARGER: tuple[Game, ...] = (
     Tactics(5, 5),
     Tactics(5, 6),
+    Tactics(6, 6),
     SticksRun(2, 5),
     SticksRun(1, 4, 1_000_000),
     SticksSpecial(64),
@@ -40,6 +41,7 @@ LARGER: tuple[Game, ...] = (
     SticksSpecial(100),
     Clock(6, 9),
     Clock(8, 9),
+    Clock(9, 9),
     WinnersLosers(24),
     WinnersLosers(28),
 )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
 import typer
 
-from builder.build import Built, build_table, estimate, memory_needed, rough_seconds
+from builder.build import Built, build_table, estimate, rough_seconds
 from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
@@ -214,10 +214,12 @@ def list_tables(
 def _estimate(game: Game, out: Path) -> dict[str, Any]:
     if game.size >= BEYOND:
         raise BuildError(f"{game.table_name} is larger than any machine: there is nothing to estimate")
+    needs = estimate(game, out)
     return {
         "table": game.table_name,
         "positions": game.size,
-        "memory_bytes": memory_needed(game),
+        "memory_bytes": needs.memory,
+        "disk_bytes": needs.disk,
         "seconds": round(rough_seconds(game), 1),
         "built": (out / f"{game.table_name}{SUFFIX}").is_file(),
         "command": game.build_command,
