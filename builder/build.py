@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 import time
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import zstandard
 
 from builder import verify
 from builder.checkpoints import PATIENCE, Checkpoints
-from builder.compile import Engine, choose_engine, fingerprint
+from builder.compile import Engine, choose_engine
 from builder.conformance import check_game, sample_indices
 from builder.executor import execute
 from builder.limits import BEYOND, Needs, available_disk, available_memory, usable_memory
 from builder.progress import Progress
 from builder.solvers import distance, heaps, mask, ordered, retrograde, steps
+from builder.workers import cores
 from builder.writer import put_in_place, stored_as, temporary_beside, write_table
 from lookup import __version__
-from lookup.errors import BuildError, EndtableError, VerificationError
+from lookup.errors import BuildError, EndtableError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
 from lookup.reader import TableFile, in_threads
@@ -28,7 +32,6 @@ from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from builder.solvers.plan import Plan
     from builder.solvers.solution import Report
@@ -36,7 +39,7 @@ if TYPE_CHECKING:
 
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
-_WRITER_BYTES = 64 * 1024 * 1024  # what chunks under way and their compressors take
+_WRITER_BYTES = 32 * 1024 * 1024  # what chunks under way and a compressor take, for each core
 _FILE_BYTES = 64 * 1024  # what a table takes besides its columns, as long as it is small
 _COMPILER_SECONDS = 3.0  # what numba takes to start and to compile, the first time
 
@@ -58,9 +61,9 @@ class Solver(NamedTuple):
 
 
 SOLVERS: dict[SolverKind, Solver] = {
-    "mask": Solver(mask.plan, mask.memory_needed, 1, 0.5, 0.3, (20e6, 100e3)),
-    "retrograde": Solver(retrograde.RetrogradePlan, retrograde.memory_needed, 2, 1, 12, (2e6, 20e3)),
-    "ordered": Solver(ordered.OrderedPlan, ordered.memory_needed, 1, 0.1, 0.5, (15e6, 200e3)),
+    "mask": Solver(mask.plan, mask.memory_needed, 1, 1.2, 1, (20e6, 100e3)),
+    "retrograde": Solver(retrograde.RetrogradePlan, retrograde.memory_needed, 2, 4.3, 38, (2e6, 20e3)),
+    "ordered": Solver(ordered.OrderedPlan, ordered.memory_needed, 1, 1.3, 2, (15e6, 200e3)),
     "distance": Solver(distance.plan, distance.memory_needed, 4, 4.2, 4.2, (8e6, 100e3)),
     "heaps": Solver(heaps.HeapsPlan, heaps.memory_needed, 2, 2, 2, (1e9, 1e6)),
     "steps": Solver(steps.StepsPlan, steps.memory_needed, 2, 2, 6, (2e6, 20e3)),
@@ -126,8 +129,12 @@ def build_table(
             closing(Checkpoints(path, _key(game, engine), patience)) as checkpoints,
         ):
             info, digest = _solve_and_write(game, engine, temporary, progress, checkpoints)
-            with progress.stage(f"{name}: verify") as report:
-                fresh = _verify(temporary, game, engine, report, max_memory)
+            try:
+                with progress.stage(f"{name}: verify") as report:
+                    fresh = _verify(temporary, game, engine, report, max_memory)
+            except (VerificationError, TableFileError):
+                checkpoints.discard()  # to start again from the same parts would end in the same way
+                raise
             if unchanged := _holds_same(path, fresh):
                 digest = unchanged.digest
             else:
@@ -145,25 +152,45 @@ def _solve_and_write(
     name = game.table_name
     plan = solver_of(game).plan(game, engine)
     checkpoints.will_store(stored_as(plan.columns))
+    restored = None
+    if checkpoints.exist:
+        with progress.stage(f"{name}: go on", "shards") as report:
+            restored = checkpoints.restore(plan, report)
     with progress.stage(f"{name}: solve") as report:
-        solution = execute(plan, report, checkpoints)
+        solution = execute(plan, report, checkpoints, restored)
     info = TableInfo.describe(game, f"endtable {__version__}", solution.totals)
     with progress.stage(f"{name}: write", "bytes") as report:
         return info, write_table(temporary, info, solution.columns, report, checkpoints)
 
 
 def _key(game: Game, engine: Engine) -> str:
-    """What must be the same for a checkpoint to be of use."""
-    made_by = f"endtable {__version__}, {engine}, zstandard {zstandard.__version__}"
-    rules = fingerprint(game.successors) + fingerprint(game.terminal)
-    return canonical([game.table_name, game.parameters, made_by, rules]).decode()
+    """What must be the same for a checkpoint to be of use: the game, and all code that works on it."""
+    made_by = [__version__, engine, zstandard.ZSTD_VERSION]
+    own = {Path(inspect.getfile(kind)) for kind in type(game).__mro__[:-1]}
+    return canonical([game.table_name, game.parameters, made_by, _digest_of(_code() | own)]).decode()
+
+
+def _code() -> set[Path]:
+    """The files of all solvers and games."""
+    folders = Path(mask.__file__).parent, Path(inspect.getfile(MaskGame)).parent
+    return {path for folder in folders for path in folder.glob("*.py")}
+
+
+def _digest_of(files: set[Path]) -> str:
+    """One digest of the content of files."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        if path.is_file():  # not so for a class that was typed in
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def estimate(
     game: Game, folder: Path, engine: Engine | None = None, max_memory: int | None = None
 ) -> Needs:
     """What a build into a folder needs, and what there is."""
-    solver, long = solver_of(game), rough_seconds(game, engine) > PATIENCE
+    # The estimate of time is rough: what may take a few times as long may be kept too.
+    solver, long = solver_of(game), 4 * rough_seconds(game, engine) > PATIENCE
     # Sizes beyond any machine are too large for floating point as well.
     size = min(game.size, BEYOND)
     disk = int(size * (solver.table_bytes + (solver.kept_bytes if long else 0))) + _FILE_BYTES
@@ -182,7 +209,7 @@ def memory_needed(game: Game, engine: Engine | None = None) -> int:
     engine = choose_engine(engine, game.work)
     solver = solver_of(game)
     work = max(
-        solver.memory_needed(game, engine) + min(_WRITER_BYTES, 32 * game.size),
+        solver.memory_needed(game, engine) + min(cores() * _WRITER_BYTES, 32 * game.size),
         verify.memory_needed(game, solver.record_bytes),
     )
     return work + (_COMPILER_BYTES if engine == Engine.NUMBA else 0)
@@ -206,7 +233,7 @@ def _verify(
     memory = max(memory, verify.memory_needed(game, solver_of(game).record_bytes))
     try:
         return verify.verify_file(temporary, engine, report, memory=memory, brief=True).file
-    except VerificationError as error:
+    except (VerificationError, TableFileError) as error:
         shown = str(error).replace(f"'{temporary}'", f"the new {game.table_name}")
         raise VerificationError(shown) from None
 

@@ -2,13 +2,14 @@
 
     .<table>.h5.build/
         key                          what was being built, by what: of anything else nothing is used
+        lock                         held by the process that builds
         <array>-<low>-<high>.part    a stretch of an array of the plan, or of a column of the table
         snapshot-<number>/           all arrays of a plan that does not settle, and `done`: how much is
                                      done, and how many parts there are
 
-A build that is over soon keeps nothing. Every file is whole or has no name, so a process may be killed
-at any moment; digests tell if a disk has lost something since. Nothing here is needed for a right
-table: whatever cannot be read is done again, and if the disk is full the build goes on without.
+A build that is over soon keeps nothing. Every file is whole or has no name, so the process may be
+killed at any moment. Parts are checked before they are used. Nothing here is needed for a right table:
+whatever cannot be used is done again, and if the disk is full the build goes on without checkpoints.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from builder.parts import Part, PartWriter, encode_chunk
 from builder.solvers.plan import Piece
 from builder.solvers.solution import silent, slices
+from lookup.errors import BuildError
 from lookup.format import CHUNK_BYTES
 
 try:
@@ -33,10 +35,11 @@ except ImportError:  # Windows: two builds of the same table at once are not not
     fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
     from typing import BinaryIO
 
+    from builder.parts import Encoded
     from builder.solvers.plan import Plan, Shard
     from builder.solvers.solution import Report
 
@@ -49,6 +52,13 @@ SHARE = 0.03
 STATE_LEVEL = 1
 _FIRST_GUESS = 100e6  # bytes a second, until one snapshot was timed
 _PART = re.compile(r"(\w+)-(\d+)-(\d+)\.part")
+
+
+class Restored(NamedTuple):
+    """What an earlier run has left: shards that need not be run again, or the weight that is done."""
+
+    shards: frozenset[Shard] = frozenset()
+    done: int = 0
 
 
 class Checkpoints:
@@ -74,70 +84,65 @@ class Checkpoints:
 
     # --- going on ---------------------------------------------------------------------------------
 
-    def restore(self, plan: Plan, report: Report = silent) -> tuple[frozenset[Shard], int]:
-        """Put what was kept into the arrays: the shards that need not be run, and the weight done."""
-        if not self.folder.is_dir() or not self._hold():
-            return frozenset(), 0
+    @property
+    def exist(self) -> bool:
+        """Whether an earlier run has left something of use."""
+        return self.folder.is_dir() and self._hold()
+
+    def restore(self, plan: Plan, report: Report = silent) -> Restored:
+        """Put what was kept into the arrays of a plan that was just made.
+
+        Raises:
+            BuildError: a part could be read once and then no more.
+        """
+        if not self.exist:
+            return Restored()
         if not plan.settles:
-            return frozenset(), self._restore_snapshot(plan)
+            return Restored(done=self._restore_snapshot(plan))
         shards = [shard for stage in plan.stages() for shard in stage if shard.leaves]
         kept: set[Shard] = set()
-        done = 0
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             whole = pool.map(lambda shard: self._read(plan, shard.leaves), shards)
-            for shard, is_whole in zip(shards, whole, strict=True):
+            for number, (shard, is_whole) in enumerate(zip(shards, whole, strict=True)):
                 if is_whole:
                     kept.add(shard)
-                    done += shard.weight
-                    report(done, plan.total)
-        return frozenset(kept), 0
+                report(number + 1, len(shards))
+        return Restored(frozenset(kept))
 
     def _restore_snapshot(self, plan: Plan) -> int:
         for folder in self._snapshots():
-            with contextlib.suppress(OSError, ValueError):
+            pieces = [piece for piece in map(_piece, folder.iterdir()) if piece]
+            try:
                 done, count = map(int, (folder / "done").read_text("ascii").split())
-                pieces = [piece for piece in map(_piece, folder.iterdir()) if piece]
                 # All are looked through first: half of a snapshot in the arrays would be a disaster.
                 for piece in pieces:
-                    for _ in Part.open(self._path(piece, folder)).decoded():
+                    for _ in self._open(piece, folder).decoded():
                         pass
-                if len(pieces) == count and self._read(plan, pieces, folder):
-                    return done
+            except (OSError, ValueError):
+                continue
+            if len(pieces) == count and all(
+                piece.array in plan.arrays and piece.high <= len(plan.arrays[piece.array])
+                for piece in pieces
+            ):
+                if not self._read(plan, pieces, folder):
+                    raise BuildError(f"'{folder}' cannot be read: remove it and try again")
+                return done
         return 0
 
     def _read(self, plan: Plan, pieces: Sequence[Piece], folder: Path | None = None) -> bool:
         """Read pieces into the plan's arrays; False if one is missing or damaged."""
-        paths = [self._path(piece, folder) for piece in pieces]
-        if not all(path.exists() for path in paths):
+        if not all(self._path(piece, folder).exists() for piece in pieces):
             return False
-        for piece, path in zip(pieces, paths, strict=True):
+        for piece in pieces:
             try:
-                Part.open(path).read_into(plan.arrays[piece.array][piece.low : piece.high])
+                target = plan.arrays[piece.array][piece.low : piece.high]
+                self._open(piece, folder).read_into(target)
             except (OSError, ValueError):
-                path.unlink(missing_ok=True)
+                self._path(piece, folder).unlink(missing_ok=True)
                 return False
         return True
 
     # --- keeping ----------------------------------------------------------------------------------
-
-    def shard_finished(self, plan: Plan, shard: Shard) -> None:
-        """Keep what a shard has left, and what others left before it was worth while."""
-        if not shard.leaves:
-            return
-        with self._lock:
-            self._pending.append(shard)
-        while self.is_active and (due := self._next_due()):
-            self._keep(lambda due=due: self._save_pieces(plan, due.leaves, self.folder))  # type: ignore[misc]
-
-    def between_stages(self, plan: Plan, done: int) -> None:
-        """Keep all arrays of a plan that does not settle, if it is time again."""
-        size = sum(array.nbytes for array in plan.arrays.values())
-        cost = self._cost or size / _FIRST_GUESS
-        if self.is_active and time.monotonic() - self._last > cost / SHARE:
-            started = time.monotonic()
-            self._keep(lambda: self._save_snapshot(plan, done))
-            self._last = time.monotonic()
-            self._cost = self._last - started
 
     @property
     def is_active(self) -> bool:
@@ -146,6 +151,34 @@ class Checkpoints:
             return False
         with self._lock:
             return self._hold()
+
+    def shard_finished(self, plan: Plan, shard: Shard) -> None:
+        """Keep what a shard has left, and what others left before it was worth while."""
+        if not shard.leaves:
+            return
+        with self._lock:
+            self._pending.append(shard)
+        while self.is_active and (due := self._next_due()):
+            started = time.monotonic()
+            try:
+                self._save_pieces(plan, due.leaves, self.folder)
+            except OSError:
+                self._give_up()
+            with self._lock:
+                self._spent += time.monotonic() - started
+
+    def between_stages(self, plan: Plan, done: int) -> None:
+        """Keep all arrays of a plan that does not settle, if it is time again."""
+        size = sum(array.nbytes for array in plan.arrays.values())
+        cost = self._cost or size / _FIRST_GUESS
+        if self.is_active and time.monotonic() - self._last > cost / SHARE:
+            started = time.monotonic()
+            try:
+                self._save_snapshot(plan, done)
+            except OSError:
+                self._give_up()
+            self._last = time.monotonic()
+            self._cost = self._last - started
 
     def _next_due(self) -> Shard | None:
         """A finished shard to keep now, if there is time for it."""
@@ -157,33 +190,17 @@ class Checkpoints:
                 return None
             return self._pending.pop(0)
 
-    def _keep(self, action: Callable[[], None]) -> None:
-        """Do something that writes; a disk that does not take it ends all keeping, not the build."""
-        started = time.monotonic()
-        try:
-            action()
-        except OSError:
-            self._enabled = False
-            self.discard()
-        with self._lock:
-            self._spent += time.monotonic() - started
-
     def _save_pieces(self, plan: Plan, pieces: Sequence[Piece], folder: Path) -> None:
         for piece in pieces:
             array = plan.arrays[piece.array]
             chunk, level = self._stored.get(piece.array, (CHUNK_BYTES, STATE_LEVEL))
-            writer = PartWriter(self._path(piece, folder), chunk, level)
-            try:
+            with PartWriter(self._path(piece, folder), self._label(piece), chunk, level) as part:
                 for low, high in slices(piece.low, piece.high, chunk // array.itemsize):
-                    writer.add(encode_chunk(array, low, high, chunk, level))
-                writer.close()
-            except BaseException:
-                writer.abandon()
-                raise
+                    part.add(encode_chunk(array, low, high, chunk, level))
 
     def _save_snapshot(self, plan: Plan, done: int) -> None:
         before = self._snapshots()
-        number = int(before[0].name.partition("-")[2]) + 1 if before else 1
+        number = _number(before[0]) + 1 if before else 1
         new = self.folder / f"snapshot-{number}.tmp"
         shutil.rmtree(new, ignore_errors=True)
         new.mkdir()
@@ -196,28 +213,58 @@ class Checkpoints:
 
     # --- for the writer of the table --------------------------------------------------------------
 
-    def parts(self, array: str) -> dict[int, tuple[int, Part]]:
-        """The parts of a column, by where they begin: where each ends, and the part."""
-        found: dict[int, tuple[int, Part]] = {}
+    def parts(self, array: str) -> dict[int, int]:
+        """The stretches of a column that are kept: where each begins, and where it ends."""
         if self._held is None or not self._enabled or array not in self._stored:
-            return found
-        for path in self.folder.iterdir():
-            piece = _piece(path)
-            if piece and piece.array == array:
-                with contextlib.suppress(OSError, ValueError):
-                    part = Part.open(path)
-                    if (part.chunk, part.level) == self._stored[array]:
-                        found[piece.low] = (piece.high, part)
-        return found
+            return {}
+        pieces = map(_piece, self.folder.iterdir())
+        return {piece.low: piece.high for piece in pieces if piece and piece.array == array}
 
-    def part_writer(self, piece: Piece) -> PartWriter | None:
-        """To keep a stretch of a column while it is written; None if that is not worth while."""
+    def chunks(self, piece: Piece) -> list[Encoded]:
+        """The chunks of a stretch that is kept; none if they are damaged, or not as the table's are."""
+        try:
+            part = self._open(piece)
+            if (part.chunk, part.level) == self._stored[piece.array]:
+                return list(part.chunks())
+        except (OSError, ValueError):
+            self._path(piece).unlink(missing_ok=True)
+        return []
+
+    @contextlib.contextmanager
+    def keeping(self, piece: Piece) -> Iterator[Callable[[Encoded], None]]:
+        """Keep a stretch of a column while it is written, if that is worth while."""
+        part = self._begin(piece)
+
+        def keep(encoded: Encoded) -> None:
+            nonlocal part
+            if part:
+                try:
+                    part.add(encoded)
+                except OSError:
+                    part.abandon()
+                    part = None
+                    self._give_up()
+
+        try:
+            yield keep
+        except BaseException:
+            if part:
+                part.abandon()
+            raise
+        if part:
+            try:
+                part.close()
+            except OSError:
+                part.abandon()
+                self._give_up()
+
+    def _begin(self, piece: Piece) -> PartWriter | None:
         if piece.array not in self._stored or not self.is_active:
             return None
         try:
-            return PartWriter(self._path(piece), *self._stored[piece.array])
+            return PartWriter(self._path(piece), self._label(piece), *self._stored[piece.array])
         except OSError:
-            self._enabled = False
+            self._give_up()
             return None
 
     # --- the folder -------------------------------------------------------------------------------
@@ -229,12 +276,21 @@ class Checkpoints:
             self._held = None
 
     def discard(self) -> None:
-        """Remove what was kept: the table is there, or there is no room."""
+        """Remove what was kept, and keep no more: the table is there, or what was kept is no good."""
+        self._enabled = False
         if self._held is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
+            self.close()
+            with contextlib.suppress(OSError):  # on Windows it was still in use
+                shutil.rmtree(self.folder)
+
+    def _give_up(self) -> None:
+        """Go on without checkpoints: the disk does not take them."""
+        with self._lock:
+            self.discard()
 
     def _hold(self) -> bool:
-        """Make the folder ours: False if another process builds the same table."""
+        """Make the folder ours: False if another process has it, or it cannot be made."""
         if self._held is not None:
             return True
         with contextlib.ExitStack() as if_it_fails:
@@ -243,31 +299,46 @@ class Checkpoints:
                 held = if_it_fails.enter_context((self.folder / "lock").open("ab"))
                 if fcntl:
                     fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                self._check_key()
             except OSError:
                 self._enabled = False
                 return False
             if_it_fails.pop_all()
         self._held = held
-        key = self.folder / "key"
-        if not key.is_file() or key.read_text("utf-8") != self._key:
-            for item in self.folder.iterdir():
-                if item.is_dir():
-                    shutil.rmtree(item, ignore_errors=True)
-                elif item.name != "lock":
-                    item.unlink(missing_ok=True)
-            key.write_text(self._key, "utf-8")
         return True
+
+    def _check_key(self) -> None:
+        """Remove what is of another build."""
+        key, mine = self.folder / "key", self._key.encode()
+        if key.is_file() and key.read_bytes() == mine:
+            return
+        for item in self.folder.iterdir():
+            if item.is_dir():
+                shutil.rmtree(item)
+            elif item.name != "lock":
+                item.unlink(missing_ok=True)
+        key.write_bytes(mine)
 
     def _snapshots(self) -> list[Path]:
         """The whole snapshots, the newest first."""
-        folders = [one for one in self.folder.glob("snapshot-*") if one.name[9:].isdecimal()]
-        return sorted(folders, key=lambda one: -int(one.name[9:]))
+        folders = self.folder.glob("snapshot-*")
+        return sorted((one for one in folders if not one.suffix), key=_number, reverse=True)
+
+    def _open(self, piece: Piece, folder: Path | None = None) -> Part:
+        return Part.open(self._path(piece, folder), self._label(piece))
 
     def _path(self, piece: Piece, folder: Path | None = None) -> Path:
         return (folder or self.folder) / f"{piece.array}-{piece.low}-{piece.high}.part"
+
+    def _label(self, piece: Piece) -> str:
+        return f"{piece.array} {piece.low} {piece.high} {self._key}"
 
 
 def _piece(path: Path) -> Piece | None:
     """The piece that a part is named after."""
     match = _PART.fullmatch(path.name)
     return Piece(match[1], int(match[2]), int(match[3])) if match else None
+
+
+def _number(snapshot: Path) -> int:
+    return int(snapshot.name.partition("-")[2])

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from concurrent.futures import Future
 
-    from builder.checkpoints import Checkpoints
+    from builder.checkpoints import Checkpoints, Restored
     from builder.solvers.plan import Plan, Shard
     from builder.solvers.solution import Report, Solution
 
@@ -25,11 +25,14 @@ def execute(
     plan: Plan,
     report: Report = silent,
     checkpoints: Checkpoints | None = None,
+    restored: Restored | None = None,
     workers: int | None = None,
 ) -> Solution:
-    """Run what is left of a plan; returns its solution."""
+    """Run what is left of a plan, of which some was restored; returns its solution."""
     workers = (workers or os.cpu_count() or 1) if plan.parallel else 1
-    kept, done = checkpoints.restore(plan, report) if checkpoints else (frozenset(), 0)
+    kept, done = restored or (frozenset(), 0)
+    # What is done already is reported first: it says nothing of the rate.
+    done += sum(shard.weight for shard in kept)
     report(done, plan.total)
 
     def run(shard: Shard) -> None:
@@ -42,7 +45,6 @@ def execute(
             if checkpoints and not plan.settles:
                 checkpoints.between_stages(plan, done)
             places = {place for place, shard in enumerate(shards) if shard in kept}
-            done += sum(shards[place].weight for place in places)
 
             def told(shard: Shard) -> None:
                 nonlocal done

@@ -5,20 +5,23 @@ they are: what was compressed once is not compressed again.
 
     chunk after chunk, as `lookup.blocks.encode` made them; the last one padded with zeros
     the size of each chunk as a 32-bit number, then the SHA-256 of each decoded chunk
-    number of chunks, decoded bytes a chunk, level, then the SHA-256 of all that follows the chunks
+    number of chunks, decoded bytes a chunk, level, the SHA-256 of `label`, which says what it is a part
+    of, and then the SHA-256 of all that follows the chunks
 
-A file that is not whole has no right tail and is no part.
+A file that was not finished has no right tail and is no part, and one in the place of another has the
+wrong label. Damage to a chunk shows when it is read.
 """
 
 from __future__ import annotations
 
 import hashlib
 import struct
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from lookup.blocks import BlockError, decode, encode
+from lookup.blocks import BlockError, check_stored, decode, encode
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     from builder.solvers.solution import Elements
 
 _NUMBERS = struct.Struct("<QQq")
-_TAIL = _NUMBERS.size + hashlib.sha256().digest_size
+_TAIL = _NUMBERS.size + 2 * hashlib.sha256().digest_size
 
 
 class Encoded(NamedTuple):
@@ -49,8 +52,8 @@ def encode_chunk(elements: Elements, low: int, high: int, chunk: int, level: int
 class PartWriter:
     """Writes a part chunk by chunk; the file has its name only after `close`."""
 
-    def __init__(self, path: Path, chunk: int, level: int) -> None:
-        self._path, self._chunk, self._level = path, chunk, level
+    def __init__(self, path: Path, label: str, chunk: int, level: int) -> None:
+        self._path, self._label, self._chunk, self._level = path, label, chunk, level
         self._temporary = path.with_suffix(".tmp")
         self._file = self._temporary.open("wb")
         self._sizes: list[int] = []
@@ -64,16 +67,27 @@ class PartWriter:
 
     def close(self) -> None:
         """Finish the file and let it have its name."""
-        numbers = _NUMBERS.pack(len(self._sizes), self._chunk, self._level)
-        index = np.array(self._sizes, "<u4").tobytes() + self._digests + numbers
+        index = np.array(self._sizes, "<u4").tobytes() + self._digests
+        index += _NUMBERS.pack(len(self._sizes), self._chunk, self._level) + _digest(self._label)
         with self._file as file:
             file.write(index + hashlib.sha256(index).digest())
         self._temporary.replace(self._path)
 
     def abandon(self) -> None:
         """Forget what was written."""
-        self._file.close()
+        with suppress(OSError):  # what is still buffered may have no room on the disk
+            self._file.close()
         self._temporary.unlink(missing_ok=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self.close()
+        finally:
+            self.abandon()  # nothing, if it was finished
 
 
 class Part(NamedTuple):
@@ -86,11 +100,11 @@ class Part(NamedTuple):
     digests: bytes
 
     @classmethod
-    def open(cls, path: Path) -> Self:
+    def open(cls, path: Path, label: str) -> Self:
         """Read what a part says of itself.
 
         Raises:
-            ValueError: it is no part, or not whole.
+            ValueError: it is no part, not whole, or a part of something else.
         """
         size = path.stat().st_size
         with path.open("rb") as file:
@@ -104,18 +118,25 @@ class Part(NamedTuple):
             file.seek(size - _TAIL - 36 * count)
             index = file.read(36 * count)
         sizes = np.frombuffer(index[: 4 * count], "<u4")
-        whole = hashlib.sha256(index + tail[: _NUMBERS.size]).digest() == tail[_NUMBERS.size :]
-        if not whole or int(sizes.sum()) + 36 * count + _TAIL != size:
-            raise ValueError(f"'{path}' is not a whole part")
+        right = tail[:-32].endswith(_digest(label)) and hashlib.sha256(index + tail[:-32]).digest()
+        if right != tail[-32:] or int(sizes.sum()) + 36 * count + _TAIL != size:
+            raise ValueError(f"'{path}' is not a whole part, or one of something else")
         return cls(path, chunk, level, sizes.tolist(), index[4 * count :])
 
-    def chunks(self) -> list[Encoded]:
-        """The chunks as they are stored."""
+    def chunks(self) -> Iterator[Encoded]:
+        """The chunks as they are stored.
+
+        Raises:
+            ValueError: one is damaged.
+        """
         with self.path.open("rb") as file:
-            return [
-                Encoded(file.read(size), self.digests[32 * at : 32 * at + 32])
-                for at, size in enumerate(self.sizes)
-            ]
+            for at, size in enumerate(self.sizes):
+                stored = file.read(size)
+                try:
+                    check_stored(stored)
+                except BlockError as error:
+                    raise ValueError(f"chunk {at} of '{self.path}' {error}") from None
+                yield Encoded(stored, self.digests[32 * at : 32 * at + 32])
 
     def decoded(self) -> Iterator[bytes]:
         """The chunks decoded and checked, the last one with its padding.
@@ -145,3 +166,7 @@ class Part(NamedTuple):
         for raw in self.decoded():
             room[first : first + self.chunk] = raw[: len(room) - first]
             first += self.chunk
+
+
+def _digest(label: str) -> bytes:
+    return hashlib.sha256(label.encode()).digest()

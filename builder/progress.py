@@ -62,9 +62,11 @@ class Progress:
                 )
             if self._log and now - logged >= LOG_EVERY:
                 logged = now
-                minutes, seconds = divmod(round((total - done) / rate) if rate else 0, 60)
                 state = f"{done / max(total, 1):.0%}, {short(rate)} {unit}/s"
-                self._log(f"{name}: {state}, {minutes}:{seconds:02} left")
+                if rate > 0:
+                    minutes, seconds = divmod(round((total - done) / rate), 60)
+                    state += f", {minutes}:{seconds:02} left"
+                self._log(f"{name}: {state}")
 
         try:
             yield report

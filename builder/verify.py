@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from builder.checks import classes, heaps, masks, moves, steps, totals
 from builder.checks.check import STRETCH, in_words
-from builder.checks.workers import Steps, Workers, cores
 from builder.compile import Engine, choose_engine
 from builder.limits import require_memory, usable_memory
 from builder.solvers.solution import silent, slices
+from builder.workers import Steps, Workers, cores
 from lookup.blocks import dtype_of
 from lookup.errors import InvalidParameterError, VerificationError
 from lookup.format import (

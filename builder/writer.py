@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,12 +13,12 @@ import numpy as np
 from builder.parts import encode_chunk
 from builder.solvers.plan import Piece
 from builder.solvers.solution import silent
+from builder.workers import Workers
 from lookup.blocks import dtype_of
 from lookup.format import DIGESTS, LARGE_TABLE, ZSTD_FILTER, chunk_bytes, table_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from concurrent.futures import Future
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from builder.checkpoints import Checkpoints
@@ -38,8 +36,6 @@ them, and gains a twentieth."""
 
 PART_BYTES = 32 << 20
 """What a checkpoint of the writer holds, before compression."""
-
-_AHEAD = 16  # chunks that each core may be ahead of the file, which bounds the memory they take
 
 
 @contextmanager
@@ -147,41 +143,33 @@ def _encoded_chunks(
     def encode(low: int) -> Encoded:
         return encode_chunk(packed.elements, low, min(low + step, length), chunk, level)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with Workers() as workers:
         low = 0
         while low < length:
-            high, part = kept.get(low, (0, None))
-            if part and (high == length or (high - low) % step == 0):
-                yield from part.chunks()
+            high = kept.get(low, 0)
+            fits = high == length or (high > low and (high - low) % step == 0)
+            # Looked through before the first is written: what is damaged is encoded again.
+            chunks = checkpoints.chunks(Piece(name, low, high)) if checkpoints and fits else []
+            if chunks:
+                yield from chunks
                 low = high
                 continue
             high = min([low + a_part, length, *(at for at in kept if at > low and at % step == 0)])
-            writer = checkpoints.part_writer(Piece(name, low, high)) if checkpoints else None
-            for encoded in _in_order(pool, encode, range(low, high, step)):
-                if writer:
-                    writer.add(encoded)
-                yield encoded
-            if writer:
-                writer.close()
+            piece = Piece(name, low, high)
+            with checkpoints.keeping(piece) if checkpoints else nullcontext(_drop) as keep:
+                for encoded in workers.in_order(encode, ((at,) for at in range(low, high, step))):
+                    keep(encoded)
+                    yield encoded
             low = high
+
+
+def _drop(encoded: Encoded) -> None:
+    """Where nothing is kept."""
 
 
 def _part_name(packed: PackedColumn) -> str:
     """What parts of a column are called: as the array that they are parts of, or like no array."""
     return packed.array or f"stored_{packed.column.name}"
-
-
-def _in_order(
-    pool: ThreadPoolExecutor, work: Callable[[int], Encoded], items: Iterable[int]
-) -> Iterator[Encoded]:
-    """What work makes of items, in their order; done in threads, a bounded number of steps ahead."""
-    running: deque[Future[Encoded]] = deque()
-    for item in items:
-        running.append(pool.submit(work, item))
-        if len(running) > _AHEAD * (os.cpu_count() or 1):
-            yield running.popleft().result()
-    while running:
-        yield running.popleft().result()
 
 
 def _set_attributes(item: Any, attributes: dict[str, int | str]) -> None:

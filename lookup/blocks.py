@@ -79,15 +79,24 @@ def encode(chunk: bytes, level: int) -> bytes:
     return frame + fletcher32(frame).to_bytes(4, "little")
 
 
+def check_stored(stored: bytes) -> None:
+    """Look for damage in a stored chunk, without decoding it.
+
+    Raises:
+        BlockError: it is damaged.
+    """
+    if fletcher32(stored[:-4]).to_bytes(4, "little") != stored[-4:]:
+        raise BlockError("fails its Fletcher-32 checksum")
+
+
 def decode(stored: bytes, size: int) -> bytes:
     """A stored chunk to its `size` decoded bytes; never allocates more than that.
 
     Raises:
         BlockError: damaged, or of another size.
     """
-    frame, checksum = stored[:-4], stored[-4:]
-    if fletcher32(frame).to_bytes(4, "little") != checksum:
-        raise BlockError("fails its Fletcher-32 checksum")
+    check_stored(stored)
+    frame = stored[:-4]
     try:
         announced = zstandard.frame_content_size(frame)
         if announced != size:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from builder import build, checkpoints
+from builder import build, checkpoints, writer
 from builder.build import build_table
 from builder.compile import Engine
 from builder.parts import Encoded, Part, PartWriter, encode_chunk
-from builder.solvers import mask
+from builder.solvers import mask, ordered, retrograde, steps
+from lookup.errors import VerificationError
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
@@ -32,10 +33,20 @@ if TYPE_CHECKING:
 
     from builder.solvers.plan import Plan, Shard
 
-EVERY_KIND = [
-    Tactics(2, 11), Tactics(2, 13), Rota(), SticksAny(1, 3), SticksRun(1, 3), SticksRun(1, 2),
-    SticksSpecial(30), Clock(4, 5), WinnersLosers(18),
+SHARDED = [
+    Tactics(2, 11), Tactics(2, 13), Rota(), SticksRun(1, 3), SticksRun(1, 2), SticksSpecial(30),
+    WinnersLosers(18),
 ]  # fmt: skip
+EVERY_KIND = [*SHARDED, SticksAny(1, 3), Clock(4, 5)]
+
+
+@pytest.fixture
+def short_shards(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small games in several shards too."""
+    for solver in (ordered, steps):
+        monkeypatch.setattr(solver, "_SLICE", 1 << 12)
+    monkeypatch.setattr(steps, "_COMPILED_SLICE", 1 << 10)
+    monkeypatch.setattr(retrograde, "_SLICE", 1 << 6)
 
 
 @pytest.fixture(autouse=True)
@@ -81,8 +92,9 @@ def kept(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*.part") if path.is_file()]
 
 
+@pytest.mark.usefixtures("short_shards")
 @pytest.mark.parametrize("engine", Engine)
-@pytest.mark.parametrize("game", EVERY_KIND, ids=str)
+@pytest.mark.parametrize("game", SHARDED, ids=str)
 def test_a_build_goes_on_where_it_was_stopped(
     game: Any, engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -96,7 +108,9 @@ def test_a_build_goes_on_where_it_was_stopped(
     with monkeypatch.context() as patch:
         all_of_them = stop_after(patch, game, 10**9)
         build_table(game, tmp_path / "counted", engine=engine, patience=0)
-    for stop in sorted({1, len(all_of_them) // 2, len(all_of_them) - 1} - {0, len(all_of_them)}):
+    stops = sorted({1, len(all_of_them) // 2, len(all_of_them) - 1} - {0, len(all_of_them)})
+    assert stops
+    for stop in stops:
         folder = tmp_path / str(stop)
         with monkeypatch.context() as patch:
             stop_after(patch, game, stop)
@@ -155,11 +169,88 @@ def test_damaged_parts_are_done_again(
     parts[0].write_bytes(content[:100] + bytes([content[100] ^ 1]) + content[101:])
     parts[1].write_bytes(parts[1].read_bytes()[:-1])
     parts[2].write_bytes(b"")
-    shutil.copy(parts[4], parts[3])  # a part in the place of another: sound, and not what was there
+    shutil.copy(parts[4], parts[3])  # a part in the place of another
     ran, result = finish(half_built, monkeypatch)
-    assert ran == 64 - count + 3
-    # The exchange is beyond checkpoints; verifying the table finds it.
-    assert result == whole or parts[3].name
+    assert (ran, result) == (64 - count + 4, whole)
+
+
+@pytest.mark.parametrize("game", [*EVERY_KIND, Tactics(4, 7)], ids=str)
+def test_what_was_compressed_is_not_compressed_again(
+    game: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A build that was stopped after its table was written writes it from what was kept."""
+    monkeypatch.setattr(checkpoints, "SHARE", float("inf"))
+    whole = build_table(game, tmp_path / "whole").path.read_bytes()
+    encoded: list[int] = []
+
+    def counted(elements: Any, low: int, *rest: int) -> Encoded:
+        encoded.append(low)
+        return encode_chunk(elements, low, *rest)
+
+    def stopped(*arguments: Any) -> None:
+        raise Stopped
+
+    monkeypatch.setattr(writer, "encode_chunk", counted)
+    monkeypatch.setattr(checkpoints, "encode_chunk", counted)
+    folder = tmp_path / "stopped"
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "_verify", stopped)
+        with pytest.raises(Stopped):
+            build_table(game, folder, patience=0)
+    first = len(encoded)
+    parts = kept(folder)
+    encoded.clear()
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "_verify", stopped)
+        with pytest.raises(Stopped):
+            build_table(game, folder, patience=1e9)
+    if game == Tactics(2, 13):
+        assert 0 < len(encoded) < first  # its shards are smaller than the chunks of the table
+        return
+    assert encoded == []
+    # One of those that the table is made of is damaged: that one is encoded again.
+    of_table = sorted(path for path in parts if path.name.startswith(("stored_", "outcome-")))
+    content = of_table[-1].read_bytes()
+    of_table[-1].write_bytes(bytes([content[0] ^ 8]) + content[1:])
+    assert build_table(game, folder, patience=1e9).path.read_bytes() == whole
+    assert 0 < len(encoded) <= first / 2 or first <= 3
+
+
+@pytest.mark.usefixtures("short_shards")
+def test_a_damaged_snapshot_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = build_table(Rota(), tmp_path / "whole").path.read_bytes()
+    with monkeypatch.context() as patch:
+        stop_after(patch, Rota(), 9)
+        with pytest.raises(Stopped):
+            build_table(Rota(), tmp_path, patience=0)
+    (part,) = tmp_path.rglob("snapshot-*/remoteness-*.part")
+    content = part.read_bytes()
+    part.write_bytes(content[:20] + bytes([content[20] ^ 1]) + content[21:])
+    assert build_table(Rota(), tmp_path, patience=1e9).path.read_bytes() == whole
+
+
+def test_what_does_not_verify_is_not_kept(
+    half_built: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuted(*arguments: Any) -> TableFile:
+        raise VerificationError("the new table is wrong")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(build, "_verify", refuted)
+        with pytest.raises(VerificationError, match="is wrong"):
+            build_table(Tactics(2, 13), half_built)
+    assert list(half_built.iterdir()) == []
+    assert finish(half_built, monkeypatch) == (64, whole)
+
+
+def test_other_code_makes_another_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    game, key = Tactics(3, 3), build._key(Tactics(3, 3), Engine.PYTHON)
+    assert build._key(game, Engine.PYTHON) == key
+    assert build._key(game, Engine.NUMBA) != key
+    assert build._key(Tactics(3, 3, normal=True), Engine.PYTHON) != key
+    (tmp_path / "solver.py").write_text("changed")
+    monkeypatch.setattr(build, "_code", lambda: {tmp_path / "solver.py"})
+    assert build._key(game, Engine.PYTHON) != key
 
 
 def test_checkpoints_of_other_rules_are_not_used(
@@ -185,34 +276,40 @@ def test_a_checkpoint_that_is_in_use_is_left_alone(
     other.close()
 
 
+@pytest.mark.parametrize("room", [0, 30, 63])
+@pytest.mark.parametrize("game", [Tactics(2, 13), Clock(6, 9)], ids=str)
 def test_a_full_disk_ends_the_keeping_and_not_the_build(
-    tmp_path: Path, whole: bytes, monkeypatch: pytest.MonkeyPatch
+    game: Any, room: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """In the middle of the solve, or of the write."""
+    whole = build_table(game, tmp_path / "whole").path.read_bytes()
+    room = min(room, 8) if game.name == "clock" else room
     add = PartWriter.add
     calls = 0
 
     def fails(writer: PartWriter, encoded: Encoded) -> None:
         nonlocal calls
         calls += 1
-        if calls > 30:
+        if calls > room:
             raise OSError(errno.ENOSPC, "No space left on device")
         add(writer, encoded)
 
     monkeypatch.setattr(PartWriter, "add", fails)
-    assert finish(tmp_path, monkeypatch) == (64, whole)
-    assert calls > 30
-    assert [path.name for path in tmp_path.iterdir()] == ["tactics-2x13.h5"]
+    built = build_table(game, tmp_path / "full", patience=0)
+    assert built.path.read_bytes() == whole
+    assert calls > room
+    assert [path.name for path in built.path.parent.iterdir()] == [built.path.name]
 
 
 def test_a_part_gives_back_what_was_put_in(tmp_path: Path) -> None:
     array = np.arange(1000, dtype=np.uint16)
     path = tmp_path / "x-0-1000.part"
-    writer = PartWriter(path, 512, 3)
+    writer = PartWriter(path, "x", 512, 3)
     for low in range(0, 1000, 256):
         writer.add(encode_chunk(array, low, min(low + 256, 1000), 512, 3))
     assert not path.exists()
     writer.close()
-    part = Part.open(path)
+    part = Part.open(path, "x")
     assert (part.chunk, part.level, len(part.sizes)) == (512, 3, 4)
     target = np.zeros(1000, np.uint16)
     part.read_into(target)
@@ -224,11 +321,14 @@ def test_a_part_gives_back_what_was_put_in(tmp_path: Path) -> None:
     for cut in range(0, len(content), 7):
         path.write_bytes(content[:cut])
         with pytest.raises(ValueError, match="part"):
-            Part.open(path)
+            Part.open(path, "x")
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="one of something else"):
+        Part.open(path, "y")
     for at in range(0, len(content), 5):
         path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
         with pytest.raises(ValueError, match="part"):
-            Part.open(path).read_into(target)
+            Part.open(path, "x").read_into(target)
 
 
 BUILD = """

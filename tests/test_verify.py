@@ -15,11 +15,11 @@ import lookup.format as table_format
 from builder import verify
 from builder.checks import moves, totals
 from builder.checks.check import Check
-from builder.checks.workers import Steps, Workers
 from builder.compile import Engine
 from builder.solvers import distance, mask, retrograde
 from builder.solvers.solution import PackedColumn, Solution, packed_remoteness, silent
 from builder.verify import verify_file
+from builder.workers import Steps, Workers
 from builder.writer import write_table
 from lookup.blocks import pack, unpack
 from lookup.errors import (

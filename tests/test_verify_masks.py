@@ -11,10 +11,10 @@ import pytest
 import lookup.format as table_format
 from builder import verify
 from builder.checks import masks, moves
-from builder.checks.workers import Workers
 from builder.compile import Engine
 from builder.solvers import mask
 from builder.verify import verify_file
+from builder.workers import Workers
 from lookup.blocks import unpack
 from lookup.errors import VerificationError
 from lookup.games import GAMES

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from builder.checks.workers import Workers
+    from builder.workers import Workers
     from lookup.reader import TableFile
 
 WORD, WORD_BYTES = 64, 8

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from builder.checks.workers import Steps, Workers
+    from builder.workers import Steps, Workers
     from lookup.reader import TableFile
 
 T = TypeVar("T")

@@ -50,7 +50,9 @@ def memory_needed(game: MaskGame, engine: Engine) -> int:
     with_scores = game.cells <= REMOTENESS_CELLS
     leading = _leading(game.cells, _WHOLE_SCORES if with_scores else _WHOLE_BITS)
     shard = 1 << max(WORD_CELLS, game.cells - leading)
-    room = 4 * min(shard if engine == Engine.NUMBA else 4 * shard, _STRETCH)
+    room = 4 * min(shard, _STRETCH)
+    if engine == Engine.PYTHON:
+        room += 12 * shard if with_scores else shard  # numpy looks at a third of a shard at a time
     return max(game.size if with_scores else game.size // 8, WORD) + room
 
 

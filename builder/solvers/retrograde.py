@@ -169,15 +169,17 @@ class RetrogradePlan(Plan):
         """What is not settled is a draw."""
         outcome, remoteness = self.arrays["outcome"], self.arrays["remoteness"]
         outcome[outcome == UNSETTLED] = DRAW
-        weights = None
-        if self._game.symmetries > 1:
-            weights = np.bincount(self._nodes.classes, minlength=self._nodes.count)
-        counts = np.bincount(outcome, weights, minlength=WIN + 1).astype(np.int64).tolist()
+        counts = np.zeros(UNSETTLED + 1, np.int64)
+        for low, high in slices(0, self._game.size, _SLICE):
+            some = outcome[low:high]
+            if self._game.symmetries > 1:
+                some = outcome[self._nodes.classes[low:high]]
+            counts += np.bincount(some, minlength=UNSETTLED + 1)
         longest = int(remoteness.max())
         columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
         if self._game.symmetries > 1:
             columns.append(packed_classes(self._nodes.classes.view(np.uint32), self._nodes.count))
-        totals = Totals((counts[LOSS], counts[DRAW], counts[WIN]), longest)
+        totals = Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
         return Solution(tuple(columns), totals)
 
     def _check_stuck(self) -> None:
@@ -193,8 +195,9 @@ class RetrogradePlan(Plan):
 def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same for both
     """Bytes that a plan takes at its peak, supposing the most moves and no two alike positions."""
     of_a_move = 0 if game.predecessors else 4
-    of_a_class = 0 if game.symmetries == 1 else 24
-    return game.size * (24 + of_a_class + of_a_move * game.max_moves)
+    of_a_class = 0 if game.symmetries == 1 else 28
+    # 11 bytes of state, 8 of places; and the ended nodes are listed once, in 8 bytes each.
+    return game.size * (28 + of_a_class + of_a_move * game.max_moves)
 
 
 # --- kernels --------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Threads that share the work of a check, and what they report.
+"""Threads that share the work of writing or checking a table, and what they report.
 
 Kernels, digests and decompression all let go of the interpreter's lock.
 """
