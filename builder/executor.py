@@ -42,7 +42,7 @@ def execute(
 
     with ThreadPoolExecutor(workers) as pool:
         for shards in plan.stages():
-            if checkpoints and not plan.settles:
+            if checkpoints and done and not plan.settles:
                 checkpoints.between_stages(plan, done)
             places = {place for place, shard in enumerate(shards) if shard in kept}
 

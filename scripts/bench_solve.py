@@ -7,6 +7,7 @@ loops in C are given what they need.
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -160,6 +161,7 @@ def _mask_rows(shop: Workshop) -> Iterator[Row]:
 
 def _retrograde_rows() -> Iterator[Row]:
     small, large, listed = Pursuit(6), Pursuit(11), Pursuit(11, backwards=False)
+    cores = os.cpu_count() or 1
     expected = in_index_order(dict_pursuit(small.side))
     assert np.array_equal(numpy_pursuit(small.side), expected)
     for game in (small, Pursuit(small.side, backwards=False)):
@@ -168,13 +170,13 @@ def _retrograde_rows() -> Iterator[Row]:
         partial(dict_pursuit, small.side),
         partial(numpy_pursuit, small.side),
         partial(solve, RetrogradePlan, small, Engine.PYTHON),
-        partial(solve, RetrogradePlan, large, Engine.NUMBA),
+        partial(solve, RetrogradePlan, large, Engine.NUMBA, workers=cores),
         partial(solve, RetrogradePlan, listed, Engine.NUMBA),
         rounds=4,
     )
     against, baseline = f"dicts and tuples, pursuit {small.side}", small.size / plain
     for name, solved, took, wanted in (
-        ("numba, with predecessors", large, given, 100.0),
+        (f"numba, with predecessors, {cores} cores", large, given, 100.0),
         ("numba, without predecessors", listed, found, None),
         ("python, with predecessors", small, python, None),
     ):
