@@ -69,12 +69,12 @@ def test_too_little_of_either_is_refused() -> None:
 
 
 def test_a_bound_of_the_users_own(tmp_path: Path) -> None:
-    words = ("build-tables", "tactics", "--rows", "4", "--cols", "5", "--out", tmp_path)
-    result = run(*words, "--max-memory", "1M")
+    words = ("build-tables", "tactics", "--rows", "3", "--cols", "4", "--out", tmp_path)
+    result = run(*words, "--max-memory", "100K")
     assert result.code == 1
-    assert "MiB of memory, and 1.0 MiB available: it was not started" in one_line(result)
+    assert "KiB of memory, and 100 KiB available: it was not started" in one_line(result)
     assert list(tmp_path.iterdir()) == []
-    assert run(*words, "--max-memory", "1M", "--force").code == 0
+    assert run(*words, "--max-memory", "100K", "--force").code == 0
     result = run(*words, "--max-memory", "much")
     assert result.code == 2
     assert "memory cannot be 'much': expected bytes, as in 8G" in one_line(result)
@@ -129,7 +129,8 @@ engine, folder = Engine(sys.argv[3]), Path(sys.argv[4])
 build.build_table(first, folder / "first", engine=engine)
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 needed = build.memory_needed(game, engine) - (build._COMPILER_BYTES if engine == "numba" else 0)
-limit = pages * resource.getpagesize() + int(float(sys.argv[5]) * needed)
+# A thread reserves 8 MiB for its stack, of which hardly anything is used.
+limit = pages * resource.getpagesize() + int(float(sys.argv[5]) * needed) + (32 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 build.build_table(game, folder, engine=engine, force=True)
 """
@@ -147,14 +148,12 @@ def build_limited(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("name", "first", "engine"),
     [
-        ("tactics-4x6", "tactics-2x11", "numba"),
         ("tactics-5x6", "tactics-2x13", "numba"),
         ("tactics-3x5", "tactics-3x3", "python"),
         ("clock-7-9", "clock-4-2", "numba"),
         ("winners-losers-22", "winners-losers-9", "numba"),
         ("sticks-special-60", "sticks-special-20", "numba"),
-        ("sticks-run-1-3", "sticks-run-2-2", "numba"),
-        ("sticks-any-1-3", "sticks-any-1-2", "numba"),
+        ("sticks-run-1-3-to1000000", "sticks-run-2-2", "numba"),
     ],
 )
 def test_an_accepted_build_fits_into_what_it_was_said_to_need(
@@ -168,7 +167,7 @@ def test_an_accepted_build_fits_into_what_it_was_said_to_need(
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
 def test_less_would_not_have_been_enough(tmp_path: Path) -> None:
     """So that the test above can fail."""
-    done = build_limited("tactics-5x6", "tactics-2x13", "numba", str(tmp_path), "0.5")
+    done = build_limited("tactics-5x6", "tactics-2x13", "numba", str(tmp_path), "0.4")
     assert done.returncode != 0
     assert "MemoryError" in done.stderr
     assert not (tmp_path / "tactics-5x6.h5").exists()

@@ -39,13 +39,13 @@ BOARDS = [
 
 @pytest.fixture(params=["one piece", "many pieces"])
 def cut(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Blocks and pieces of a few words, chunks that fit neither; or all in one."""
+    """Blocks and pieces of a few words, chunks of one; or all in one."""
     if request.param == "many pieces":
         for engine in Engine:
             monkeypatch.setitem(masks.BLOCK, engine, 16)
         monkeypatch.setattr(masks, "LEAST_PIECE", 32)
         monkeypatch.setattr(masks, "BEST_PIECE", 64)
-        monkeypatch.setattr(table_format, "CHUNK_BYTES", 24)
+        monkeypatch.setattr(table_format, "CHUNK_BYTES", 8)
     monkeypatch.setitem(GAMES, Dominoes.name, Dominoes)
     return str(request.param)
 
@@ -183,7 +183,7 @@ def test_pieces_make_room_for_others(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_pieces_held_at_once_are_all_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(table_format, "CHUNK_BYTES", 24)
+    monkeypatch.setattr(table_format, "CHUNK_BYTES", 8)
     game = Tactics(3, 4)
     solution = solve(mask.BitsPlan, game, Engine.PYTHON)
     whole = solution.columns[0].data.view(np.uint64)
