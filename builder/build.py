@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import secrets
 import time
 from contextlib import closing
 from dataclasses import dataclass
@@ -166,8 +167,19 @@ def _solve_and_write(
 def _key(game: Game, engine: Engine) -> str:
     """What must be the same for a checkpoint to be of use: the game, and all code that works on it."""
     made_by = [__version__, engine, zstandard.ZSTD_VERSION]
-    own = {Path(inspect.getfile(kind)) for kind in type(game).__mro__[:-1]}
-    return canonical([game.table_name, game.parameters, made_by, _digest_of(_code() | own)]).decode()
+    own = {_source(kind) for kind in type(game).__mro__[:-1]}
+    # Code that cannot be compared, such as a class that was typed in, is never taken for the same.
+    code = secrets.token_hex() if None in own else _digest_of(_code().union(filter(None, own)))
+    return canonical([game.table_name, game.parameters, made_by, code]).decode()
+
+
+def _source(kind: type) -> Path | None:
+    """The file that a class was written in."""
+    try:
+        path = Path(inspect.getfile(kind))
+    except (OSError, TypeError):
+        return None
+    return path if path.is_file() else None
 
 
 def _code() -> set[Path]:
@@ -180,8 +192,7 @@ def _digest_of(files: set[Path]) -> str:
     """One digest of the content of files."""
     digest = hashlib.sha256()
     for path in sorted(files):
-        if path.is_file():  # not so for a class that was typed in
-            digest.update(path.read_bytes())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -32,7 +32,7 @@ from lookup.format import CHUNK_BYTES
 try:
     import fcntl
 except ImportError:  # Windows: two builds of the same table at once are not noticed there
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # a module where there is one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -40,17 +40,16 @@ def execute(
         if checkpoints and plan.settles:
             checkpoints.shard_finished(plan, shard)
 
+    def told(shard: Shard) -> None:
+        nonlocal done
+        done += shard.weight
+        report(done, plan.total)
+
     with ThreadPoolExecutor(workers) as pool:
         for shards in plan.stages():
             if checkpoints and done and not plan.settles:
                 checkpoints.between_stages(plan, done)
             places = {place for place, shard in enumerate(shards) if shard in kept}
-
-            def told(shard: Shard) -> None:
-                nonlocal done
-                done += shard.weight
-                report(done, plan.total)
-
             try:
                 _run_stage(shards, places, pool, run, told, workers)
             except BaseException:

@@ -53,6 +53,7 @@ class Ceiling:
 
     def bits(self, game: MaskGame) -> Loop:
         """The loop of `mask_bits`, on the arrays that ours runs on; returns the packed words."""
+        # C is given what our kernels are given, which is nobody else's business.
         last_block, ends, *lists = BitKernel(game.cells, game.masks, game.misere)._fixed  # noqa: SLF001
         far, near, within = lists[:4], lists[4:8], lists[8:]
         length = 1 << min(game.cells, BLOCK_CELLS) - WORD_CELLS
@@ -88,7 +89,7 @@ class Ceiling:
 
     def scores(self, game: MaskGame) -> Loop:
         """The loop of `mask_scores`, on the arrays that ours runs on; returns the scores."""
-        fixed = ScoreKernel(ScoreMoves(game.masks, game.misere))._fixed  # noqa: SLF001
+        fixed = ScoreKernel(ScoreMoves(game.masks, game.misere))._fixed  # noqa: SLF001 - as above
 
         def solve() -> Arrays:
             scores = np.zeros(game.size + WORD, np.int8)

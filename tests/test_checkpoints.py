@@ -80,7 +80,7 @@ def stop_after(monkeypatch: pytest.MonkeyPatch, game: Any, shards: int) -> list[
             run(shard)
             ran.append(shard)
 
-        made.run = counted  # type: ignore[method-assign]
+        made.run = counted  # type: ignore[method-assign]  # of this plan alone
         return made
 
     monkeypatch.setattr(build, "solver_of", lambda game: right._replace(plan=plan))
@@ -250,6 +250,9 @@ def test_other_code_makes_another_key(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert build._key(game, Engine.PYTHON) == key
     assert build._key(game, Engine.NUMBA) != key
     assert build._key(Tactics(3, 3, normal=True), Engine.PYTHON) != key
+    typed_in = type("TypedIn", (Tactics,), {"__module__": "__main__"})(3, 3)
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    assert build._key(typed_in, Engine.PYTHON) != build._key(typed_in, Engine.PYTHON)
     (tmp_path / "solver.py").write_text("changed")
     monkeypatch.setattr(build, "_code", lambda: {tmp_path / "solver.py"})
     assert build._key(game, Engine.PYTHON) != key

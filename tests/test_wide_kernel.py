@@ -24,7 +24,7 @@ def masks_of(game: Tactics) -> NDArray[np.int64]:
     return np.array([sum(1 << row * game.cols + col for row, col in run) for run in moves], np.int64)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@numba.njit(cache=True)  # type: ignore[untyped-decorator]  # numba has no types
 def one_at_a_time(masks: Any, won: Any, misere: bool) -> None:
     """Who wins each position: a plain loop, from the full board to the empty one."""
     for index in range(len(won) - 1, -1, -1):

@@ -282,7 +282,7 @@ def _solve_blocks(  # noqa: C901 - three nested loops over moves; helpers would 
 class BitLevels:
     """The numpy form for one game: all words with equally many filled cells in their number at once."""
 
-    def __init__(self, cells: int, masks: Sequence[int], misere: bool) -> None:  # noqa: ARG002 - as above
+    def __init__(self, cells: int, masks: Sequence[int], misere: bool) -> None:  # noqa: ARG002 - as BitKernel
         self._misere = misere
         self._outer = [
             (mask >> WORD_CELLS, np.uint64(mask & WORD - 1), np.uint64(_without(mask & WORD - 1)))

@@ -19,14 +19,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.compile import Engine, Kernel
+from builder.solvers.mask_bits import WORD, WORD_CELLS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-WORD_CELLS = 6
-WORD = 1 << WORD_CELLS
 UNSEEN = 127
 FINISHED = 126
 
