@@ -19,9 +19,10 @@ from builder.checkpoints import PATIENCE, Checkpoints
 from builder.compile import Engine, choose_engine
 from builder.conformance import check_game, sample_indices
 from builder.executor import execute
+from builder.fallback import engine_for
 from builder.limits import BEYOND, Needs, available_disk, available_memory, usable_memory
 from builder.progress import Progress
-from builder.solvers import distance, heaps, mask, ordered, retrograde, steps
+from builder.solvers import distance, grundy, heaps, mask, ordered, retrograde, steps
 from builder.workers import cores
 from builder.writer import put_in_place, stored_as, temporary_beside, write_table
 from lookup import __version__
@@ -65,6 +66,7 @@ SOLVERS: dict[SolverKind, Solver] = {
     "mask": Solver(mask.plan, mask.memory_needed, 1, 1.2, 1, (20e6, 100e3)),
     "retrograde": Solver(retrograde.RetrogradePlan, retrograde.memory_needed, 2, 4.3, 38, (2e6, 20e3)),
     "ordered": Solver(ordered.OrderedPlan, ordered.memory_needed, 1, 1.3, 2, (15e6, 200e3)),
+    "grundy": Solver(grundy.GrundyPlan, grundy.memory_needed, 4, 3.3, 7, (5e6, 40e3)),
     "distance": Solver(distance.plan, distance.memory_needed, 4, 4.2, 4.2, (8e6, 100e3)),
     "heaps": Solver(heaps.HeapsPlan, heaps.memory_needed, 2, 2, 2, (1e9, 1e6)),
     "steps": Solver(steps.StepsPlan, steps.memory_needed, 2, 2, 6, (2e6, 20e3)),
@@ -118,11 +120,11 @@ def build_table(
     started = time.perf_counter()
     progress = progress or Progress.silent()
     name = game.table_name
-    engine = choose_engine(engine, game.work)
     estimate(game, folder, engine, max_memory).require(force=force)
     path = folder / f"{name}{SUFFIX}"
-    # Compiled code does not survive a game that writes past its buffer or names indices out of range.
+    # Before anything is compiled: what is wrong is explained best where it is interpreted.
     check_game(game, sample_indices(game, whole=_CHECKED, sample=_CHECKED))
+    engine = engine_for(game, engine)
     try:
         # The temporary file is made first: a folder that cannot be written is found before the work.
         with (
@@ -136,7 +138,7 @@ def build_table(
             except (VerificationError, TableFileError):
                 checkpoints.discard()  # to start again from the same parts would end in the same way
                 raise
-            if unchanged := _holds_same(path, fresh):
+            if unchanged := _holds_same(path, fresh, game):
                 digest = unchanged.digest
             else:
                 put_in_place(temporary, path)
@@ -243,16 +245,16 @@ def _verify(
     memory = usable_memory() if max_memory is None else min(max_memory, usable_memory())
     memory = max(memory, verify.memory_needed(game, solver_of(game).record_bytes))
     try:
-        return verify.verify_file(temporary, engine, report, memory=memory, brief=True).file
+        return verify.verify_file(temporary, engine, report, memory=memory, rules=game, brief=True).file
     except (VerificationError, TableFileError) as error:
         shown = str(error).replace(f"'{temporary}'", f"the new {game.table_name}")
         raise VerificationError(shown) from None
 
 
-def _holds_same(path: Path, fresh: TableFile) -> TableFile | None:
+def _holds_same(path: Path, fresh: TableFile, game: Game) -> TableFile | None:
     """The file in place, if it is sound and holds the same table as the new one."""
     try:
-        old = TableFile(path)
+        old = TableFile(path, game)
     except EndtableError:
         return None
     try:

@@ -5,9 +5,9 @@ Every game in `GAMES` gets a command of its own, whose options are the game's pa
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
 
@@ -17,22 +17,27 @@ from builder.build import Built, build_table, estimate, rough_seconds
 from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
+from builder.fallback import InterpretedWarning
 from builder.limits import BEYOND, bytes_from_text, sized
 from builder.progress import Progress
+from builder.thorough import check_thoroughly
 from builder.verify import Verified, verify_file
 from lookup import __version__
 from lookup.console import (
     FAILURE,
+    GameOption,
     JsonFlag,
     application,
     exit_code,
     find_file,
     print_error,
     print_json,
+    print_warning,
     run,
 )
 from lookup.errors import BuildError, EndtableError
 from lookup.games import GAMES, find_game
+from lookup.games.loading import load_game, with_settings
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -61,6 +66,14 @@ MaxMemoryOption: TypeAlias = Annotated[
 ]
 ForceFlag: TypeAlias = Annotated[
     bool, typer.Option("--force", help="Try even if it does not seem to fit in memory or on the disk.")
+]
+GameArgument: TypeAlias = Annotated[
+    str,
+    typer.Argument(metavar="FILE.py[:Class]", help="A class in a file; or an installed game."),
+]
+SetOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the game; may be repeated."),
 ]
 TABLES = Path("tables")
 
@@ -136,9 +149,11 @@ def verify(
     seed: Annotated[int, typer.Option(parser=_number, metavar="N", help="Which random positions.")] = 0,
     max_memory: MaxMemoryOption = None,
     engine: EngineOption = None,
+    game: GameOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Recheck table files from the rules alone: every record, total and checksum."""
+    rules = load_game(game) if game else None
     progress = Progress.on_terminal()
     results: list[dict[str, Any]] = []
     codes = {0}
@@ -146,8 +161,9 @@ def verify(
         try:
             with progress.stage(f"{path}: verify") as report:
                 done = verify_file(
-                    find_file(path), engine, report, sample, seed, max_memory, recount=sample is None
-                )
+                    find_file(path), engine, report, sample, seed, max_memory,
+                    rules=rules, recount=sample is None,
+                )  # fmt: skip
         except EndtableError as error:
             codes.add(exit_code(error))
             results.append({"file": path, "ok": False, "problem": str(error)})
@@ -173,6 +189,49 @@ def _verified_words(done: Verified, sample: int | None) -> str:
     if sample is None:
         return f"{done.info.positions:,} positions"
     return f"{done.checked:,} of {done.info.size:,} indices, taken at random,"
+
+
+@app.command(
+    epilog="Example: build-tables game tictactoe.py; build-tables game nim.py:Nim --set heaps=3"
+)
+def game(
+    source: GameArgument,
+    settings: SetOption = None,
+    out: OutOption = TABLES,
+    engine: EngineOption = None,
+    max_memory: MaxMemoryOption = None,
+    force: ForceFlag = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Build the table of a game of your own: a class in a Python file, which is run.
+
+    An installed game is named by its name alone. TUTORIAL.md shows how to write one.
+    """
+    own = _own_game(source, settings)
+    _build([own], Options(out, engine, max_memory, force, as_json))
+
+
+@app.command(epilog="Example: build-tables check tictactoe.py")
+def check(source: GameArgument, settings: SetOption = None, as_json: JsonFlag = False) -> None:
+    """Does a game keep the contract? Explains the first failure, or says what was looked at."""
+    own = _own_game(source, settings)
+    with Progress.on_terminal().stage(f"{own.table_name}: check", "checks") as report:
+        checked = check_thoroughly(own, report)
+    if as_json:
+        print_json({"table": own.table_name, "ok": True, **checked._asdict()})
+        return
+    typer.echo(f"{own.table_name}: {checked}")
+
+
+def _own_game(source: str, settings: list[str] | None) -> Game:
+    """The game of a class with the parameters that `--set` gives."""
+    given: dict[str, str] = {}
+    for setting in settings or ():
+        name, equals, value = setting.partition("=")
+        if not equals or not name:
+            raise typer.BadParameter(f"--set {setting!r}: expected NAME=VALUE, as in --set rows=3")
+        given[name.replace("-", "_")] = value
+    return with_settings(load_game(source), given)
 
 
 @app.command("list", epilog="Example: build-tables list; build-tables list clock-7-4 --json")
@@ -240,12 +299,11 @@ def _print_estimate(table: dict[str, Any]) -> None:
 
 def _usage(game: type[Game]) -> str:
     """The command of a game with the options it takes."""
-    words, types = ["build-tables", *game.command()], game.parameter_types()
-    for field in dataclasses.fields(game):
-        flag = f"--{field.name.replace('_', '-')}"
-        word = flag if types[field.name] is bool else f"{flag} N"
-        required = field.default is dataclasses.MISSING
-        words.append(word if required else f"[{word}]")
+    words = ["build-tables", *game.command()]
+    for one in game.declared_parameters():
+        flag = f"--{one.name.replace('_', '-')}"
+        word = flag if one.type is bool else f"{flag} N"
+        words.append(word if one.default is None else f"[{word}]")
     return " ".join(words)
 
 
@@ -303,15 +361,14 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
         return inspect.Parameter(name, kind, default=default, annotation=annotation)
 
     parameters = []
-    for field in dataclasses.fields(game):
-        flag, about = f"--{field.name.replace('_', '-')}", field.metadata.get("help")
-        if game.parameter_types()[field.name] is bool:
-            annotation: Any = Annotated[bool, typer.Option(flag, help=about)]
+    for one in game.declared_parameters():
+        flag = f"--{one.name.replace('_', '-')}"
+        if one.type is bool:
+            annotation: Any = Annotated[bool, typer.Option(flag, help=one.help)]
         else:
-            annotation = Annotated[int, typer.Option(flag, help=about, parser=_number, metavar="N")]
-        required = field.default is dataclasses.MISSING
-        default = inspect.Parameter.empty if required else field.default
-        parameters.append(parameter(field.name, annotation, default))
+            annotation = Annotated[int, typer.Option(flag, help=one.help, parser=_number, metavar="N")]
+        default = inspect.Parameter.empty if one.default is None else one.default
+        parameters.append(parameter(one.name, annotation, default))
     defaults = Options()._asdict()
     parameters += [parameter(name, kind, defaults[name]) for name, kind in _OPTIONS.items()]
     command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]  # typer reads it
@@ -341,6 +398,8 @@ for _game in GAMES.values():
 
 def main() -> None:
     """The entry point of the `build-tables` command."""
+    warnings.simplefilter("always", InterpretedWarning)
+    warnings.showwarning = lambda message, *_, **__: print_warning(str(message))
     run(app, "build-tables")
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
-import inspect
 import os
 from contextlib import contextmanager
 from enum import StrEnum
@@ -26,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from builder.binding import bound
 from lookup.errors import BuildError, GameError
 
 if TYPE_CHECKING:
@@ -45,6 +45,7 @@ WORTH_COMPILING = 100_000
 """Below this many indices, starting numba takes longer than it saves (`scripts/bench engine`)."""
 
 _LONG_TUPLE = 256
+_SLACK = 1024
 _compiling = RLock()  # numba's settings are global, and helpers are compiled inside their callers
 
 
@@ -100,9 +101,13 @@ def rule(function: Callable[..., int], engine: Engine) -> Callable[..., int]:
 
 
 def buffer(length: int, engine: Engine) -> MutableSequence[int]:
-    """Room for what rules write; interpreted code is faster with a list."""
+    """Room for what rules write; interpreted code is faster with a list.
+
+    Compiled code does not notice where it ends: with some more room, whoever calls a rule that writes
+    too much lives to say so.
+    """
     if engine == Engine.NUMBA:
-        return np.zeros(length, np.int64)  # type: ignore[return-value]  # all that rules need of one
+        return np.zeros(length + _SLACK, np.int64)  # type: ignore[return-value]  # all that rules need
     return [0] * length
 
 
@@ -140,10 +145,10 @@ def _compiled_rule(function: Callable[..., int]) -> Callable[..., int]:
     from numba import types  # optional, and slow to import
 
     out = types.Array(types.int64, 1, "C")
-    parameters = [
-        out if name == "out" else types.int64 for name in inspect.signature(function).parameters
-    ]
-    compiled: Callable[..., int] = _dispatcher(function, types.int64(*parameters))
+    plain = bound(function)
+    names = plain.__code__.co_varnames[: plain.__code__.co_argcount]
+    parameters = [out if name == "out" else types.int64 for name in names]
+    compiled: Callable[..., int] = _dispatcher(plain, types.int64(*parameters))
     return compiled
 
 
@@ -160,6 +165,7 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
     def with_helpers(value: object) -> object:
         if isinstance(value, FunctionType):
             return _dispatcher(value, None)
+        value = _as_tuple(value)
         # numba makes each item of a tuple a value of its own: a long one would take minutes.
         if isinstance(value, tuple) and len(value) > _LONG_TUPLE:
             return np.array(value, np.int64)
@@ -180,6 +186,11 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
     with _cache_for(name) as writable:
         compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
         return compile_now(clone)
+
+
+def _as_tuple(value: object) -> object:
+    """A list as numba takes it from outside a function: as a tuple."""
+    return tuple(map(_as_tuple, value)) if isinstance(value, list) else value
 
 
 @contextmanager

@@ -7,8 +7,12 @@ sample of a large one.
 
 from __future__ import annotations
 
+import inspect
 import random
-from typing import TYPE_CHECKING
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from lookup.errors import EndtableError, GameError, InvalidPositionError
 from lookup.games.heap_game import HeapGame
@@ -16,10 +20,9 @@ from lookup.games.step_game import StepGame
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from lookup.games.base import Game, Neighbours
 
+Check: TypeAlias = Callable[["Game", Sequence[int]], None]
 WHOLE = 1 << 16
 SAMPLE = 1024
 _HEAPS, _POSITIONS_OF_STEPS = 100, 8
@@ -29,7 +32,8 @@ HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}
 def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequence[int]:
     """All indices of a game of up to `whole`; else both ends and a random sample, always the same.
 
-    Of heaps the smallest, and of games of steps a few: they have thousands of moves to list.
+    Half of the sample is near the start: in some games, few indices are positions. Of heaps the
+    smallest, and of games of steps a few: they have thousands of moves to list.
     """
     if isinstance(game, HeapGame):
         return range(min(game.size, sample, _HEAPS))
@@ -37,29 +41,87 @@ def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequ
         sample = min(sample, _POSITIONS_OF_STEPS)
     if game.size <= whole:
         return range(game.size)
-    chosen = random.Random(0).sample(range(game.size), sample)  # noqa: S311 - not a secret
-    return sorted({0, game.start, game.size - 1, *chosen})
+    chosen = random.Random(0)  # noqa: S311 - not a secret
+    near = _near_start(game, sample // 2, chosen)
+    anywhere = chosen.sample(range(game.size), sample - len(near))
+    return sorted({0, game.start, game.size - 1, *near, *anywhere})
 
 
-def check_game(game: Game, indices: Sequence[int]) -> None:
-    """Run all checks.
+def _near_start(game: Game, count: int, chosen: random.Random) -> list[int]:
+    """Up to so many positions that random play from the start leads to.
+
+    Rules that break the contract end it: that is for the checks to explain.
+    """
+    found = {game.start: None}
+    index = game.start
+    try:
+        for _ in range(4 * count):
+            options = game.options_of(index)
+            index = chosen.choice(chosen.choice(options)) if options else game.start
+            if not 0 <= index < game.size:
+                break
+            found[index] = None
+            if len(found) >= count:
+                break
+    except Exception:  # noqa: BLE001 - a user's rule may raise anything
+        return list(found)
+    return list(found)
+
+
+def check_game(game: Game, indices: Sequence[int], checks: Sequence[Check] | None = None) -> None:
+    """Run all checks, or some.
 
     Raises:
         GameError: the first that fails, in words; also if a function of the game raises something.
     """
-    for check in CHECKS:
+    for check in CHECKS if checks is None else checks:
         try:
             check(game, indices)
         except EndtableError:
             raise
         except Exception as error:
-            kind = type(error).__name__
-            problem = f"a function of {game.table_name} failed in {check.__name__}: {kind}: {error}"
-            raise GameError(problem) from error
+            problem = f"{_failed_at(error)} of {game.table_name} fails in {check.__name__}"
+            raise GameError(f"{problem}: {type(error).__name__}: {error}") from error
+
+
+def _failed_at(error: Exception) -> str:
+    """The function that raised an error, and its line."""
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(last.filename).name}, line {last.lineno}: {last.name}"
+
+
+def check_index(game: Game, index: int) -> None:
+    """Run all checks of rules at one index.
+
+    Raises:
+        GameError: the contract is broken there.
+    """
+    of_rules = (check_successors, check_predecessors, check_order, check_symmetries)
+    check_game(game, [index], of_rules)
+
+
+def broken_rule(game: Game, index: int) -> GameError:
+    """What is wrong with a game whose compiled rules broke the contract at an index."""
+    try:
+        check_index(game, index)
+    except GameError as error:
+        return error
+    return GameError(
+        f"compiled, the rules of {game.table_name} break the contract at {named(game, index)}, and "
+        "interpreted they do not: expected numbers below 2^63, and no use of what was never set"
+    )
 
 
 def check_shape(game: Game, indices: Sequence[int]) -> None:  # noqa: ARG001 - as all checks
     """Sizes make sense, the start is a position, and parameters and names lead back to the game."""
+    for what in ("size", "start", "max_moves", "symmetries", "parts"):
+        if type(value := getattr(game, what)) is not int:
+            raise GameError(f"{what} of {game.table_name} is {value!r}: expected a whole number")
+    for name, function in (("successors", game.successors), ("predecessors", game.predecessors)):
+        taken = list(inspect.signature(function).parameters) if function else ["index", "out"]
+        if len(taken) != 2 or taken[1] != "out":
+            shown = f"{name}({', '.join(taken)})"
+            raise GameError(f"{game.table_name} has {shown}: expected {name}(index, out)")
     if game.size < 1 or not 0 <= game.start < game.size or not game.is_position(game.start):
         raise GameError(f"the start of {game.table_name}, index {game.start}, is not a position")
     if type(game).from_parameters(dict(game.parameters)) != game:
@@ -84,21 +146,21 @@ def check_texts(game: Game, indices: Sequence[int]) -> None:
 
 
 def check_successors(game: Game, indices: Sequence[int]) -> None:
-    """Successors are distinct positions within bounds, and there are none once the game is over."""
+    """Ends are outcomes; successors are distinct positions within bounds."""
     for index in _positions(game, indices):
-        after = _neighbours(game, game.successors, index, game.max_moves, game.parts)
         end = game.terminal(index)
-        if end < 0 or (end and not end & 3):
-            raise GameError(f"terminal says {end} for {_name(game, index)}: expected an outcome's code")
+        if not isinstance(end, int) or end < 0 or (end and not end & 3):
+            raise GameError(f"terminal says {end} for {named(game, index)}: expected an outcome's code")
         if end > Outcome.WIN:
             if game.solver != "ordered":
-                raise GameError(f"{_name(game, index)} has plies left, which only 'ordered' can solve")
+                raise GameError(f"{named(game, index)} has plies left, which only 'ordered' can solve")
             if not all(step.end for step in game.moves(game.format(index))):
-                raise GameError(f"{_name(game, index)} has plies left, yet no move that ends the game")
-        if end and after:
-            raise GameError(f"{_name(game, index)} is over, yet has {len(after)} moves")
-        if not end and not after:
-            raise GameError(f"{_name(game, index)} has no moves, yet terminal says it goes on")
+                raise GameError(f"{named(game, index)} has plies left, yet no move that ends the game")
+        if end > Outcome.LOSS and game.solver == "grundy":
+            problem = f"terminal says {end} for {named(game, index)}: expected 0 or a loss, since in"
+            raise GameError(f"{problem} 'grundy' whoever cannot move loses")
+        if not end:
+            _neighbours(game, game.successors, index, game.max_moves, game.parts)
 
 
 def check_moves(game: Game, indices: Sequence[int]) -> None:
@@ -106,17 +168,17 @@ def check_moves(game: Game, indices: Sequence[int]) -> None:
     for index in _positions(game, indices):
         steps = game.moves(game.format(index))
         after = {_in_play(game, step.after) for step in steps if step.end is None}
-        listed = _neighbours(game, game.successors, index, game.max_moves, game.parts)
+        listed = game.options_of(index)
         if after != {_in_play(game, components) for components in listed}:
-            raise GameError(f"the moves of {_name(game, index)} are not its successors")
+            raise GameError(f"the moves of {named(game, index)} are not its successors")
         if len({step.text for step in steps}) != len(steps):
-            raise GameError(f"two moves of {_name(game, index)} have the same name")
+            raise GameError(f"two moves of {named(game, index)} have the same name")
         for step in steps:
             if step.end is None and game.components(step.position) != step.after:
-                raise GameError(f"move {step.text!r} of {_name(game, index)} shows another position")
+                raise GameError(f"move {step.text!r} of {named(game, index)} shows another position")
         for step in (*steps[:1], *steps[-1:]):
             if game.play(game.format(index), step.text) != step:
-                raise GameError(f"playing {step.text!r} in {_name(game, index)} is not that move")
+                raise GameError(f"playing {step.text!r} in {named(game, index)} is not that move")
 
 
 def check_predecessors(game: Game, indices: Sequence[int]) -> None:
@@ -124,16 +186,18 @@ def check_predecessors(game: Game, indices: Sequence[int]) -> None:
     if game.predecessors is None:
         return
     for index in _positions(game, indices):
-        for (after,) in _neighbours(game, game.successors, index, game.max_moves):
+        for after in game.successors_of(index):
             before = _neighbours(game, game.predecessors, after, game.max_predecessors)
             if (index,) not in before:
                 raise GameError(
-                    f"{_name(game, index)} moves to {_name(game, after)}, which lacks it as predecessor"
+                    f"{named(game, index)} moves to {named(game, after)}, which lacks it as predecessor"
                 )
         for (before_index,) in _neighbours(game, game.predecessors, index, game.max_predecessors):
-            if (index,) not in _neighbours(game, game.successors, before_index, game.max_moves):
+            if game.terminal(before_index):
+                continue  # whoever asks skips it
+            if index not in game.successors_of(before_index):
                 raise GameError(
-                    f"{_name(game, index)} has predecessor {_name(game, before_index)}, "
+                    f"{named(game, index)} has predecessor {named(game, before_index)}, "
                     "which does not move to it"
                 )
 
@@ -145,34 +209,34 @@ def check_order(game: Game, indices: Sequence[int]) -> None:
             once = _neighbours(game, game.steps, index, game.max_steps)
             leaps = _neighbours(game, game.leaps, index, game.max_steps)
             if leaps and not once:
-                raise GameError(f"{_name(game, index)} has a leap, yet no step")
+                raise GameError(f"{named(game, index)} has a leap, yet no step")
             if any(after >= index for (after,) in (*once, *leaps)):
-                raise GameError(f"{_name(game, index)} does not move to smaller indices only")
+                raise GameError(f"{named(game, index)} does not move to smaller indices only")
     elif game.solver == "ordered":
         for index in _positions(game, indices):
             if any(after >= index for after in game.successors_of(index)):
-                raise GameError(f"{_name(game, index)} does not move to smaller indices only")
+                raise GameError(f"{named(game, index)} does not move to smaller indices only")
 
 
 def check_symmetries(game: Game, indices: Sequence[int]) -> None:
     """Symmetries are one to one, keep positions and ends, and map moves to moves."""
     for index in _positions(game, indices):
         if game.transform(index, 0) != index:
-            raise GameError(f"symmetry 0 must be the identity, but moves {_name(game, index)}")
+            raise GameError(f"symmetry 0 must be the identity, but moves {named(game, index)}")
         for k in range(1, game.symmetries):
             image = game.transform(index, k)
             if not (0 <= image < game.size and game.is_position(image)):
-                raise GameError(f"symmetry {k} maps {_name(game, index)} to {image}, not a position")
+                raise GameError(f"symmetry {k} maps {named(game, index)} to {image}, not a position")
             if index not in {game.transform(image, back) for back in range(game.symmetries)}:
-                raise GameError(f"no symmetry undoes symmetry {k} on {_name(game, index)}")
+                raise GameError(f"no symmetry undoes symmetry {k} on {named(game, index)}")
             if game.terminal(image) != game.terminal(index):
-                raise GameError(f"symmetry {k} changes the end of {_name(game, index)}")
+                raise GameError(f"symmetry {k} changes the end of {named(game, index)}")
             mapped = {game.transform(after, k) for after in game.successors_of(index)}
             if mapped != set(game.successors_of(image)):
-                raise GameError(f"symmetry {k} maps moves of {_name(game, index)} to illegal ones")
+                raise GameError(f"symmetry {k} maps moves of {named(game, index)} to illegal ones")
 
 
-CHECKS: tuple[Callable[[Game, Sequence[int]], None], ...] = (
+CHECKS: tuple[Check, ...] = (
     check_shape,
     check_texts,
     check_successors,
@@ -187,15 +251,16 @@ def _positions(game: Game, indices: Sequence[int]) -> list[int]:
     return [index for index in indices if game.is_position(index)]
 
 
-def _name(game: Game, index: int) -> str:
+def named(game: Game, index: int) -> str:
+    """An index as messages show it: with its text, if it is a position."""
     return f"index {index} ({game.format(index)!r})" if game.is_position(index) else f"index {index}"
 
 
 def _in_play(game: Game, components: tuple[int, ...]) -> tuple[int, ...]:
     """A position as a sum whose order, and components where play is over, do not matter."""
-    if game.parts == 1:
+    if not game.plays_sums:
         return components
-    return tuple(sorted(index for index in components if not game.terminal(index)))
+    return tuple(sorted(index for index in components if game.options_of(index)))
 
 
 def _neighbours(
@@ -208,12 +273,15 @@ def _neighbours(
     count = step(index, out)
     found = [tuple(out[at : at + parts]) for at in range(0, count * parts, parts)]
     if not 0 <= count <= most:
-        raise GameError(f"{_name(game, index)} lists {count} neighbours: expected at most {most}")
+        raise GameError(f"{named(game, index)} lists {count} neighbours: expected at most {most}")
     if any(extra != -1 for extra in out[most * parts :]):
-        raise GameError(f"{_name(game, index)} writes beyond the {most} places that it may use")
+        raise GameError(f"{named(game, index)} writes beyond the {most} places that it may use")
     if len(set(found)) != count:
-        raise GameError(f"{_name(game, index)} lists a neighbour twice")
+        raise GameError(f"{named(game, index)} lists a neighbour twice")
     for other in (one for components in found for one in components):
-        if not (0 <= other < game.size and game.is_position(other)):
-            raise GameError(f"{_name(game, index)} lists {other}, which is not a position")
+        if type(other) is not int or not 0 <= other < game.size:
+            expected = f"expected an index from 0 to {game.size - 1}"
+            raise GameError(f"{named(game, index)} lists {other!r}: {expected}")
+        if not game.is_position(other):
+            raise GameError(f"{named(game, index)} lists {other}, which is not a position")
     return found

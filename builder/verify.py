@@ -14,14 +14,15 @@ import random
 from itertools import starmap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from builder.checks import classes, heaps, masks, moves, steps, totals
+from builder.checks import classes, grundy, masks, moves, period, steps, totals
 from builder.checks.check import STRETCH, in_words
-from builder.compile import Engine, choose_engine
+from builder.compile import Engine
+from builder.fallback import engine_for
 from builder.limits import require_memory, usable_memory
 from builder.solvers.solution import silent, slices
 from builder.workers import Steps, Workers, cores
 from lookup.blocks import dtype_of
-from lookup.errors import InvalidParameterError, VerificationError
+from lookup.errors import InvalidParameterError, MissingGameError, VerificationError
 from lookup.format import (
     CHUNK_BYTES,
     CHUNK_BYTES_LARGE,
@@ -31,9 +32,9 @@ from lookup.format import (
     TableInfo,
     Totals,
 )
-from lookup.games.heap_game import HeapGame
 from lookup.games.mask_game import MaskGame
 from lookup.games.step_game import StepGame
+from lookup.games.unknown import UnknownGame
 from lookup.reader import TableFile
 from lookup.records import (
     DECODED_LIMIT,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from builder.checks.check import Check, Wrong
     from builder.solvers.solution import Report
     from lookup.games.base import Game, SolverKind
+    from lookup.reader import Rules
 
 LOOPY: tuple[SolverKind, ...] = ("retrograde", "distance")
 """Kinds of games in which a position can come again."""
@@ -95,10 +97,13 @@ def verify_file(
     seed: int = 0,
     memory: int | None = None,
     *,
+    rules: Rules | None = None,
     recount: bool = True,
     brief: bool = False,
 ) -> Verified:
     """Check a table file in so many bytes of memory; by default, in what can be spared.
+
+    `rules` are those of its game, if it is neither ours nor installed.
 
     With a `sample`, about so many positions are checked, in random stretches that `seed` chooses; with
     `brief`, a sample of large tables. Tables with a period are checked as far as it asks for in any
@@ -110,12 +115,15 @@ def verify_file(
         TableFileError: the file cannot be read.
         MissingTableError: there is no such file.
         InvalidParameterError: the sample is not a positive number.
+        MissingGameError: its rules are not known here.
     """
     if sample is not None and sample < 1:
         raise InvalidParameterError("sample", sample, "1 position or more")
-    file = TableFile(path)
+    file = TableFile(path, rules)
     try:
-        engine = choose_engine(engine, file.game.work)
+        if isinstance(file.game, UnknownGame):
+            raise MissingGameError(file.info.game, "to verify a table")
+        engine = engine_for(file.game, engine)
         _check_columns(file)
         if brief and sample is None:
             sample = _sample_size(file, engine)
@@ -150,7 +158,7 @@ def _check_all(
     done = Steps(report, checked + to_count + (size if check.prepare else 0))
     _check_records(file, check, ranges, workers if engine == Engine.NUMBA else None, done)
     if file.info.period:
-        heaps.check_period(file)
+        period.check(file)
     if counted is not None:
         _check_description(file, counted())
     elif recount:
@@ -186,8 +194,10 @@ def _check_records(
 def _check_for(file: TableFile, engine: Engine, workers: Workers, memory: int, sampled: bool) -> Check:
     """The check of this kind of table; with records as they fit into so many bytes."""
     game, layout = file.game, Layout.of(file)
-    if isinstance(game, HeapGame):
-        return heaps.check(game, layout, decode_records(file), engine)
+    if game.solver == "grundy":
+        grundy.require_ends(game, engine)
+    if game.solver in ("heaps", "grundy"):
+        return grundy.check(game, layout, decode_records(file), engine)
     if isinstance(game, StepGame):
         return steps.check(game, layout, decode_records(file), engine)
     if masks.applies_to(file):
@@ -241,8 +251,8 @@ def memory_needed(game: Game, record_bytes: int, chunks: int | None = None) -> i
     whole = game.size * (6 * record_bytes + 1 + (12 if game.symmetries > 1 else 0))
     if isinstance(game, StepGame):
         least = whole + game.size * _STEP_BYTES
-    elif isinstance(game, HeapGame):
-        least = whole
+    elif game.solver in ("heaps", "grundy"):
+        least = whole + game.size
     else:
         least = min(whole, _chunked_bytes(game))
     if isinstance(game, MaskGame):
@@ -291,11 +301,11 @@ def _check_columns(file: TableFile) -> None:
 
 def _lacks(game: Game, layout: Layout) -> str | None:
     """A column that tables of such a game have, and this one has not."""
-    single_heaps = isinstance(game, HeapGame) and game.parts == 1
-    valued = isinstance(game, StepGame) and game.stores_values
-    if not layout.has_grundy and (isinstance(game, HeapGame) or valued):
+    if not game.stores_grundy:
+        return None
+    if not layout.has_grundy:
         return "Grundy values"
-    return "remoteness" if not layout.has_remoteness and (single_heaps or valued) else None
+    return "remoteness" if game.stores_remoteness and not layout.has_remoteness else None
 
 
 def _claimed_totals(file: TableFile) -> Totals:

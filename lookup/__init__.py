@@ -18,20 +18,25 @@ from lookup.errors import (
     FailureError,
     FormatVersionError,
     GameError,
+    InvalidGameError,
     InvalidMoveError,
     InvalidParameterError,
     InvalidPositionError,
+    MissingGameError,
     MissingTableError,
     NotATableError,
+    RulesChangedError,
     TableFileError,
     UnknownGameError,
     VerificationError,
 )
-from lookup.games import GAMES, closed_form, find_game
+from lookup.games import GAMES, closed_form, find_game, load_game
 from lookup.games.base import Game, Step
 from lookup.games.heap_game import HeapGame
 from lookup.games.mask_game import MaskGame
+from lookup.games.parameters import parameter
 from lookup.games.step_game import StepGame
+from lookup.games.unknown import UnknownGame
 from lookup.table import Table, open_table
 from lookup.tablebase import Tablebase, open_tablebase
 from lookup.values import Outcome, Value, Values
@@ -51,19 +56,23 @@ __all__ = [
     "Game",
     "GameError",
     "HeapGame",
+    "InvalidGameError",
     "InvalidMoveError",
     "InvalidParameterError",
     "InvalidPositionError",
     "MaskGame",
+    "MissingGameError",
     "MissingTableError",
     "Move",
     "NotATableError",
     "Outcome",
+    "RulesChangedError",
     "Step",
     "StepGame",
     "Table",
     "TableFileError",
     "Tablebase",
+    "UnknownGame",
     "UnknownGameError",
     "Value",
     "Values",
@@ -71,6 +80,8 @@ __all__ = [
     "__version__",
     "closed_form",
     "find_game",
+    "load_game",
     "open_table",
     "open_tablebase",
+    "parameter",
 ]

@@ -11,6 +11,7 @@ import typer
 
 from lookup import __version__
 from lookup.console import (
+    GameOption,
     JsonFlag,
     TableArgument,
     TablesOption,
@@ -21,7 +22,7 @@ from lookup.console import (
 )
 from lookup.errors import CallerError, MissingTableError
 from lookup.games import closed_form
-from lookup.response import info_fields, line_fields, move_fields, probe_fields
+from lookup.response import info_fields, is_unknown, line_fields, move_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
 
@@ -63,6 +64,7 @@ def probe(
         str | None, typer.Option("--move", help="Only this move: is it legal, and what is it worth?")
     ] = None,
     tables: TablesOption = None,
+    game: GameOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Who wins, how fast, and what every move is worth, best first.
@@ -70,13 +72,17 @@ def probe(
     A value is for the player to move; that of a move is for the player who makes it, and counts the
     plies after it. A game with a closed form needs no table.
     """
-    with _open(table, tables) as opened:
+    with _open(table, tables, game) as opened:
         text = _position(opened, position)
         if as_json:
             fields = probe_fields(opened, text)
             if move is not None:
                 fields["moves"] = [move_fields(opened.move(text, move))]
             print_json(fields)
+            return
+        if is_unknown(opened) and move is None:
+            _print_head(opened, text, opened.probe(text), is_over=False)
+            typer.echo("  (its rules are not known here: --game FILE.py shows moves)")
             return
         moves = opened.moves(text) if move is None else [opened.move(text, move)]
         _print_head(opened, text, opened.probe(text), is_over=not moves)
@@ -94,10 +100,11 @@ def line(
         bool, typer.Option("--moves", help="Print the moves alone, in one line.")
     ] = False,
     tables: TablesOption = None,
+    game: GameOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Best play by both sides, to the end or to a repeated position."""
-    with _open(table, tables) as opened:
+    with _open(table, tables, game) as opened:
         text = _position(opened, position)
         fields = line_fields(opened, text, limit)
         names = [move["move"] for move in fields["line"]]
@@ -158,10 +165,11 @@ def info(
         bool, typer.Option("--count", help="Count what a large table holds too: reads all of it.")
     ] = False,
     tables: TablesOption = None,
+    game: GameOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Parameters, counts by outcome, and how far from the end positions are."""
-    with open_table(find_file(table, tables)) as opened:
+    with open_table(find_file(table, tables), game=game) as opened:
         fields = info_fields(opened, count)
         if as_json:
             print_json(fields)
@@ -177,7 +185,7 @@ def info(
         if period := fields["period"]:
             beyond = f"{period['period']} from index {period['preperiod']} on, for ever"
             typer.echo(f"{'period:':<11} {beyond} (compared up to {period['checked']:,})")
-        elif opened.game.solver == "heaps":
+        elif described.solver == "heaps":
             typer.echo(f"{'period:':<11} none proven; computed up to {described.size - 1:,}")
         if described.largest_grundy >= 0:
             _print_grundy(fields["grundy"], described.largest_grundy)
@@ -235,7 +243,7 @@ def _block() -> str:
 
 
 @contextmanager
-def _open(table: str, directories: list[Path] | None) -> Iterator[Answers]:
+def _open(table: str, directories: list[Path] | None, game: str | None = None) -> Iterator[Answers]:
     """A table or, if there is none of that name, the closed form of its game if it has one."""
     try:
         path = find_file(table, directories)
@@ -249,7 +257,7 @@ def _open(table: str, directories: list[Path] | None) -> Iterator[Answers]:
         typer.echo(f"{table}: no table, answered by its closed form", err=True)
         yield answers
         return
-    with open_table(path) as opened:
+    with open_table(path, game=game) as opened:
         yield opened
 
 

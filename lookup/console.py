@@ -34,6 +34,16 @@ TablesOption: TypeAlias = Annotated[
 ]
 
 
+GameOption: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--game",
+        metavar="FILE.py[:Class]",
+        help="The rules of a game of your own: a Python file, which is run.",
+    ),
+]
+
+
 def application(summary: str) -> typer.Typer:
     """A command with subcommands."""
     return typer.Typer(
@@ -90,6 +100,11 @@ def print_json(value: Any) -> None:
 def print_error(message: str) -> None:
     """Print an error as one line."""
     typer.echo(f"error: {' '.join(message.split())}", err=True)
+
+
+def print_warning(message: str) -> None:
+    """Print a warning as one line."""
+    typer.echo(f"warning: {' '.join(message.split())}", err=True)
 
 
 def exit_code(error: EndtableError) -> int:

@@ -6,11 +6,14 @@
     │   ├── InvalidMoveError        a move that the position does not have
     │   ├── InvalidParameterError   a game cannot have this parameter
     │   ├── UnknownGameError        no game of that name
+    │   ├── InvalidGameError        a file or class that is no game
+    │   ├── MissingGameError        needs the rules of a game that is not installed here
     │   └── MissingTableError       no such table here; says which command builds it
     └── FailureError                something broke: commands exit with 1
         ├── TableFileError          a file that cannot be used
         │   ├── NotATableError      not HDF5, or HDF5 of somebody else
         │   ├── FormatVersionError  written by a newer (or much older) Endtable
+        │   ├── RulesChangedError   built when the rules of its game were others
         │   └── CorruptTableError   damaged, or altered after it was written
         ├── VerificationError       a record that the rules contradict
         ├── BuildError              a build that cannot start or finish
@@ -89,6 +92,27 @@ class UnknownGameError(CallerError):
         self.known = tuple(known)
 
 
+class InvalidGameError(CallerError):
+    """A file or a class that was given as a game and is none."""
+
+    def __init__(self, source: str, problem: str) -> None:
+        super().__init__(f"{_quoted(source)} {problem}")
+        self.source = source
+        self.problem = problem
+
+
+class MissingGameError(CallerError):
+    """What was asked for needs the rules of a game that is not known here."""
+
+    def __init__(self, game: str, wanted: str) -> None:
+        super().__init__(
+            f"{wanted} needs the rules of {game!r}, which is no game of Endtable and not installed: "
+            "expected --game FILE.py, or open_table(..., game=...) in Python; indices work without"
+        )
+        self.game = game
+        self.wanted = wanted
+
+
 class MissingTableError(CallerError):
     """The table is not in any of the searched places."""
 
@@ -122,6 +146,10 @@ class NotATableError(TableFileError):
 
 class FormatVersionError(TableFileError):
     """A format version this package does not read."""
+
+
+class RulesChangedError(TableFileError):
+    """Built when the rules of its game were others than those of the class at hand."""
 
 
 class CorruptTableError(TableFileError):

@@ -18,6 +18,9 @@ chunk is padded with zeros to full size. Nothing is compressed but the columns.
 columns in alphabetical order. A chunk digest alone would not notice a changed attribute, and a
 frame checksum alone would not notice two chunks that changed places.
 
+`rules_digest` is there in tables of games that do not come with Endtable: a digest of the rules that
+the table was built from (`lookup/games/rules_digest.py`).
+
 `period` is empty, or the JSON of a `Period`: then every index beyond the table has the value of one
 inside it.
 
@@ -195,6 +198,9 @@ def heaps_needed(preperiod: Any, period: Any, most: int) -> Any:
     return 2 * preperiod + 2 * period + most
 
 
+_NO_DIGEST = ("rules_digest", "")
+
+
 class TableInfo(NamedTuple):
     """What a table says of itself: the root attributes of its file."""
 
@@ -217,6 +223,7 @@ class TableInfo(NamedTuple):
     longest_remoteness: int  # -1 if remoteness is not stored
     largest_grundy: int  # -1 if Grundy values are not stored
     period: str  # empty if none is proven
+    rules_digest: str = ""  # of the rules of a game that does not come with Endtable
 
     @classmethod
     def describe(cls, game: Game, builder: str, totals: Totals) -> TableInfo:
@@ -242,6 +249,7 @@ class TableInfo(NamedTuple):
             longest_remoteness=totals.longest,
             largest_grundy=totals.largest_grundy,
             period=totals.period.text if totals.period else "",
+            rules_digest=game.rules_digest,
         )
 
     @classmethod
@@ -252,8 +260,7 @@ class TableInfo(NamedTuple):
             ValueError: an attribute is missing, of the wrong type or unknown.
         """
         wanted = get_type_hints(cls)
-        if set(attributes) != set(wanted):
-            odd = sorted(set(attributes) ^ set(wanted))
+        if odd := sorted((set(attributes) ^ set(wanted)) - set(cls._field_defaults)):
             raise ValueError(f"attributes missing or unknown: {', '.join(odd)}")
         for name, value in attributes.items():
             if type(value) is not wanted[name]:
@@ -262,8 +269,8 @@ class TableInfo(NamedTuple):
 
     @property
     def attributes(self) -> dict[str, int | str]:
-        """The root attributes but `digest`."""
-        return self._asdict()
+        """The root attributes but `digest`; an empty `rules_digest` is left out."""
+        return {name: value for name, value in self._asdict().items() if (name, value) != _NO_DIGEST}
 
     def same_content(self, other: TableInfo) -> bool:
         """Equal but for the version of the builder."""

@@ -11,7 +11,7 @@ import json
 import os
 from array import array
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 
@@ -20,9 +20,12 @@ from lookup.errors import (
     CallerError,
     CorruptTableError,
     FormatVersionError,
+    InvalidGameError,
     MissingTableError,
     NotATableError,
+    RulesChangedError,
     TableFileError,
+    UnknownGameError,
 )
 from lookup.format import (
     CHUNK_BYTES,
@@ -41,7 +44,9 @@ from lookup.format import (
     table_digest,
 )
 from lookup.games import game_class
+from lookup.games.base import Game, SolverKind
 from lookup.games.heap_game import HeapGame
+from lookup.games.unknown import UnknownGame
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +54,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lookup.games.base import Game
-
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLETCHER32_FILTER = 3
+Rules: TypeAlias = Game | type[Game]
+"""A game, or the class of it: its parameters are in the file."""
+
 MOST_THREADS = 8
 """Beyond these, threads that decode wait for the interpreter's lock more than they work."""
 
@@ -81,6 +87,8 @@ class StoredColumn(NamedTuple):
 class TableFile:
     """An open table file whose metadata has been checked; raises what `open_table` raises.
 
+    `rules` are those of its game, if they are not to be found by its name. Without any, `game` is an
+    `UnknownGame`. A file never makes anything be imported but an installed game of the name it gives.
     Chunks are checked when they are read. Safe to share between threads; keeps reading the file it
     opened when another is put in its place.
     """
@@ -91,8 +99,9 @@ class TableFile:
     game: Game
     columns: dict[str, StoredColumn]
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, rules: Rules | None = None) -> None:
         self.path = path
+        self._rules = rules
         self._lock = Lock()
         self._file = _open(path)
         try:
@@ -171,7 +180,7 @@ class TableFile:
                 self.info = TableInfo.from_attributes(attributes)
                 self.game = self._game()
                 self.columns = self._columns(file)
-        except TableFileError:
+        except (TableFileError, InvalidGameError):
             raise
         except Exception as error:  # noqa: BLE001 - h5py raises half of all builtin exceptions
             reason = " ".join(str(error).split())
@@ -190,16 +199,38 @@ class TableFile:
             raise FormatVersionError(self.path, problem)
 
     def _game(self) -> Game:
-        """The game the file names; it fixes every size that the file may have."""
+        """The game the file names; if it is known, it fixes every size that the file may have."""
+        parameters = json.loads(self.info.parameters)
+        if not (isinstance(parameters, dict) and self.info.solver in get_args(SolverKind)):
+            raise ValueError("its parameters or its kind of solver are none")
+        kind = self._kind()
+        if kind is None:
+            return UnknownGame(self.info)
         try:
-            game = game_class(self.info.game).from_parameters(json.loads(self.info.parameters))
+            game = kind.from_parameters(parameters)
         except CallerError as error:
             raise CorruptTableError(self.path, f"is damaged: {error}") from None
+        if game.rules_digest != self.info.rules_digest:
+            problem = f"was built from other rules of {game.name!r} than those at hand: build it again"
+            raise RulesChangedError(self.path, problem)
         said = (self.info.name, self.info.size, self.info.solver)
         if (game.table_name, game.size, game.solver) != said:
             problem = f"is damaged: {self.info.name} with {self.info.size} indices is not its game"
             raise CorruptTableError(self.path, problem)
         return game
+
+    def _kind(self) -> type[Game] | None:
+        """The class of its game: the one that was given, one of ours, or an installed one."""
+        kind = type(self._rules) if isinstance(self._rules, Game) else self._rules
+        if kind is None:
+            try:
+                return game_class(self.info.game)
+            except UnknownGameError:
+                return None
+        if kind.name != self.info.game:
+            problem = f"is not the game of '{self.path}', which is a table of {self.info.game!r}"
+            raise InvalidGameError(kind.name, problem)
+        return kind
 
     def _columns(self, file: Any) -> dict[str, StoredColumn]:
         names = sorted(set(file) - {DIGESTS})

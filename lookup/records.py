@@ -13,6 +13,7 @@ import numpy as np
 
 from lookup.columns import CachedColumn, ChunkCache, read_items
 from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS
+from lookup.games.unknown import UnknownGame
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ def decoded_bytes(file: TableFile) -> int:
 
 def open_records(file: TableFile, cache_bytes: int) -> Records:
     """The records of a file, in the form that its size asks for."""
-    if decoded_bytes(file) <= DECODED_LIMIT:
+    # If nobody knows the game, nobody knows its size: a file of few bytes may claim to be a large one.
+    if decoded_bytes(file) <= DECODED_LIMIT and not isinstance(file.game, UnknownGame):
         return DecodedRecords(decode_records(file), Palette(Layout.of(file)))
     return ChunkedRecords(file, cache_bytes)
 

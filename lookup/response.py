@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from lookup.format import Period
+from lookup.games.unknown import UnknownGame
 
 if TYPE_CHECKING:
     from lookup.answers import Answers, Move
@@ -34,13 +35,18 @@ def move_fields(move: Move) -> dict[str, Any]:
     return {"move": move.text, "position": move.position, **value_fields(move.value)}
 
 
+def is_unknown(table: Answers) -> bool:
+    """Whether the rules of the game are not known here, so that it has no moves to show."""
+    return isinstance(table.game, UnknownGame)
+
+
 def probe_fields(table: Answers, position: str) -> dict[str, Any]:
-    """A position with all its moves, best first."""
+    """A position with all its moves, best first; null if the rules are not known here."""
     return {
         "table": table.name,
         "position": position,
         **value_fields(table.probe(position)),
-        "moves": [move_fields(move) for move in table.moves(position)],
+        "moves": None if is_unknown(table) else [move_fields(move) for move in table.moves(position)],
     }
 
 
@@ -95,5 +101,5 @@ def info_fields(table: Table, count: bool = False) -> dict[str, Any]:
         "histogram_width": width if histogram else None,
         "grundy": grundy,
         "period": Period.from_text(info.period)._asdict() if info.period else None,
-        "start": table.game.format(table.game.start),
+        "start": None if is_unknown(table) else table.game.format(table.game.start),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -10,6 +11,7 @@ import numpy as np
 from lookup.answers import Answers
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
+from lookup.games.base import Game
 from lookup.reader import TableFile
 from lookup.records import DecodedRecords, Layout, decoded, open_records
 from lookup.values import Outcome, Value, Values
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lookup.format import TableInfo
-    from lookup.games.base import Game, Step
+    from lookup.games.base import Step
+    from lookup.reader import Rules
 
 CACHE_BYTES = 64 * 1024 * 1024
 _STRETCH = 1 << 22
@@ -35,8 +38,10 @@ class Table(Answers):
     read chunks through a cache of at most `cache_bytes`. Safe to share between threads.
     """
 
-    def __init__(self, path: Path, *, cache_bytes: int = CACHE_BYTES) -> None:
-        self._file = TableFile(path)
+    def __init__(
+        self, path: Path, *, rules: Rules | None = None, cache_bytes: int = CACHE_BYTES
+    ) -> None:
+        self._file = TableFile(path, rules)
         try:
             self._records = open_records(self._file, cache_bytes)
         except BaseException:
@@ -47,12 +52,15 @@ class Table(Answers):
         self._by_index, self._palette = self._records.by_index, self._records.palette
         self._size = self._file.info.size
         self._layout = Layout.of(self._file)
-        self._is_sum = self.game.parts > 1
+        self._is_sum = self.game.plays_sums
         self._period = Period.from_text(self.info.period) if self.info.period else None
 
     @property
     def game(self) -> Game:
-        """The game, with its parameters: text to index and back, rules, starting position."""
+        """The game, with its parameters: text to index and back, rules, starting position.
+
+        An `UnknownGame` if its rules are not known here: then positions are indices, as numbers.
+        """
         return self._file.game
 
     @property
@@ -165,7 +173,7 @@ class Table(Answers):
 
     def _outside(self, index: int) -> InvalidPositionError:
         """Why an index has no value here."""
-        if index >= self._size and self.game.solver == "heaps":
+        if index >= self._size and self.info.solver == "heaps":
             longest = f"heaps of at most {self._size - 1}"
             return InvalidPositionError(index, f"{longest}: {self.name} ends there, without a period")
         if not 0 <= index < self._size:
@@ -216,8 +224,17 @@ class Table(Answers):
             yield decoded(self._records.stretch(low, min(low + _STRETCH, self._size)), self._layout)
 
 
-def open_table(path: str | PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> Table:
+def open_table(
+    path: str | PathLike[str],
+    *,
+    game: Rules | str | PathLike[str] | None = None,
+    cache_bytes: int = CACHE_BYTES,
+) -> Table:
     """Open one table file.
+
+    A table of a game that is neither ours nor installed needs its rules to answer for texts and moves:
+    `game` is its class, a game of it, or the file it is written in (`"nim.py"`, `"nim.py:Nim"`), which
+    is then run.
 
     Of a table that is too large to be decoded whole, at most `cache_bytes` of decoded chunks are kept
     (but one chunk in any case).
@@ -225,5 +242,10 @@ def open_table(path: str | PathLike[str], *, cache_bytes: int = CACHE_BYTES) -> 
     Raises:
         MissingTableError: there is no such file.
         TableFileError: the file cannot be used; its subclasses say why.
+        InvalidGameError: `game` is no game, or another than the table's.
     """
-    return Table(Path(path), cache_bytes=cache_bytes)
+    if game is None or isinstance(game, Game | type):
+        return Table(Path(path), rules=game, cache_bytes=cache_bytes)
+    from lookup.games.loading import load_game  # our own games do without it
+
+    return Table(Path(path), rules=load_game(fspath(game)), cache_bytes=cache_bytes)

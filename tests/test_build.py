@@ -332,7 +332,7 @@ class Stumbles(Tactics):
     ("game", "words"),
     [
         (WritesTooMuch(3, 6), "lists 81 neighbours: expected at most 3"),
-        (Stumbles(3, 3), "a function of tactics-3x3 failed in check_texts: KeyError: 0"),
+        (Stumbles(3, 3), "line [0-9]+: format of tactics-3x3 fails in check_texts: KeyError: 0"),
     ],
     ids=["WritesTooMuch", "Stumbles"],
 )

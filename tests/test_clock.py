@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from builder.solvers.solution import Solution
-    from lookup.games.base import Filling
+    from lookup.games.filling import Filling
 
 Digits = tuple[int, ...]
 

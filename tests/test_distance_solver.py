@@ -13,7 +13,7 @@ from builder.compile import Engine
 from builder.solvers import distance, ordered
 from lookup.blocks import unpack
 from lookup.errors import GameError
-from lookup.games.base import Filling
+from lookup.games.filling import Filling
 from lookup.records import Layout
 from lookup.values import Outcome, Value
 from tests.graph_game import GraphGame
@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from builder.solvers.solution import Solution
-    from lookup.games.base import Run, SolverKind
+    from lookup.games.base import SolverKind
+    from lookup.games.filling import Run
 
 
 LOSS, DRAW, WIN = Outcome.LOSS, Outcome.DRAW, Outcome.WIN
@@ -205,7 +206,7 @@ def test_plies_left_at_the_end_and_holes_count(engine: Engine) -> None:
 @pytest.mark.parametrize("target", [1, 2, -1, 10**12])
 def test_moves_that_do_not_lead_down_are_refused_not_followed(engine: Engine, target: int) -> None:
     game = Stairs(3, ((1, target), (2, 0)), ((0, LOSS),))
-    with pytest.raises(GameError, match="index 1 of graph cannot be solved in order"):
+    with pytest.raises(GameError, match=r"index 1 .*(smaller indices only|expected an index)"):
         solve(ordered.OrderedPlan, game, engine)
 
 

@@ -8,7 +8,9 @@ from typing import ClassVar
 import pytest
 
 from lookup import InvalidParameterError, InvalidPositionError
+from lookup.games.clock import Clock
 from lookup.games.mask_game import MaskGame
+from lookup.games.rota import Rota
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,9 @@ class Strip(MaskGame):
 
 def test_names_and_commands() -> None:
     assert Strip(5).table_name == "strip-5-0"
-    assert Strip(5).build_command == "build-tables strip --length 5"
-    assert Strip(5, from_left=True).build_command == "build-tables strip --length 5 --from-left"
+    assert Strip(5).build_command == "build-tables game strip --set length=5 --set from_left=0"
+    assert Clock(4, 2).build_command == "build-tables clock --n 4 --k 2"
+    assert Rota(diameters=True).command() == ("rota",)
     assert Strip.from_table_name("strip-5-1") == Strip(5, from_left=True)
     assert Strip.from_table_name("strip-5-1") != Strip(5)
     for name in ("strip", "strip-5", "strip-05-0", "strip-5-7", "strip-5-0-0", "strips-5-0"):

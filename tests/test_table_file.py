@@ -456,7 +456,6 @@ def test_a_remoteness_beyond_the_longest(
         {"wins": -5},
         {"size": 511},
         {"name": "tactics-3x4"},
-        {"game": "chess"},
         {"parameters": '{"rows":3}'},
         {"parameters": '{"rows":3,"cols":3,"max_run":3,"normal":0}'},
         {"parameters": '{"rows":300,"cols":300,"max_run":3,"normal":false}'},

@@ -42,7 +42,7 @@ def check(
     one position.
     """
     rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
-    fixed = game.players == 1, layout.has_remoteness
+    fixed = game.players == 1, layout.has_remoteness, int(game.stuck), game.max_moves, game.size
     expect, list_successors = _expect(engine), _list_successors(engine)
     most = STRETCH[engine]
     if not isinstance(records, np.ndarray):
@@ -55,7 +55,9 @@ def check(
         else:
             stored = records.take(np.arange(low, high))
             after = np.empty((high - low) * game.max_moves, np.int64)
-            count = list_successors(*rules, low, high, out, *views(engine, after))
+            count = list_successors(
+                *rules, game.max_moves, game.size, low, high, out, *views(engine, after)
+            )
             where = np.unique(after[:count])
             known = records.take(where)
         expected = np.zeros(high - low, np.int64)
@@ -70,6 +72,8 @@ def _list_successors(
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
+    most: int,
+    size: int,
     low: int,
     high: int,
     out: MutableSequence[int],
@@ -79,14 +83,14 @@ def _list_successors(
     count = 0
     for index in range(low, high):
         if is_position(index) and not terminal(index):
-            for at in range(successors(index, out)):
-                after[count] = out[at]
+            for at in range(min(successors(index, out), most)):
+                after[count] = min(max(out[at], 0), size - 1)  # what is no index is found out later
                 count += 1
     return count
 
 
 @Kernel
-def _expect(
+def _expect(  # noqa: C901 - one loop over moves; helpers would cost more than it does
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
@@ -94,6 +98,9 @@ def _expect(
     known: Sequence[int],
     alone: bool,
     with_remoteness: bool,
+    stuck: int,
+    most: int,
+    size: int,
     low: int,
     out: MutableSequence[int],
     expected: MutableSequence[int],
@@ -113,7 +120,17 @@ def _expect(
             continue
         quickest = slowest = -1
         drawn = contradicted = False
-        for move in range(successors(index, out)):
+        count = successors(index, out)
+        if count == 0:
+            expected[at] = stuck
+            continue
+        if not 0 < count <= most:
+            expected[at] = CONTRADICTION
+            continue
+        for move in range(count):
+            if not 0 <= out[move] < size:
+                contradicted = True
+                continue
             # To numba, a sum of unsigned and signed is signed, and wide.
             after = known[_place(where, out[move])] + 0
             outcome, remoteness = after & 3, after >> 2

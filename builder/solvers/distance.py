@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lookup.games.base import Filling, Game
+    from lookup.games.base import Game
+    from lookup.games.filling import Filling
 
 LARGEST = 1 << 32
 """Indices of a game that fills its table: no remoteness may be larger than an entry of 32 bits."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule, views
+from builder.conformance import check_index
 from builder.solvers.plan import Plan, Shard, chain
 from builder.solvers.solution import Solution, packed_outcome, packed_remoteness, slices
 from lookup.errors import GameError
@@ -50,8 +51,10 @@ class OrderedPlan(Plan):
         """
         arrays = views(self._engine, self._outcome, self._remoteness)
         out = buffer(self._game.max_moves, self._engine)
-        bad = self._settle(*self._rules, shard.low, shard.high, out, *arrays)
+        fixed = int(self._game.stuck), self._game.max_moves
+        bad = self._settle(*self._rules, *fixed, shard.low, shard.high, out, *arrays)
         if bad >= 0:
+            check_index(self._game, bad)
             problem = f"expected moves to smaller indices, and at most {LONGEST} plies to the end"
             name = self._game.table_name
             raise GameError(f"index {bad} of {name} cannot be solved in order: {problem}")
@@ -78,6 +81,8 @@ def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than i
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
+    stuck: int,
+    most: int,
     low: int,
     high: int,
     out: MutableSequence[int],
@@ -89,14 +94,20 @@ def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than i
         if is_position(index) == 0:
             continue
         end = terminal(index)
-        if end >> 2 > LONGEST:
+        if end < 0 or end >> 2 > LONGEST:
             return index
         if end:
             outcome[index] = end & 3
             remoteness[index] = end >> 2
             continue
         quickest, slowest, drawn = LONGEST + 1, -1, False
-        for at in range(successors(index, out)):
+        count = successors(index, out)
+        if not 0 <= count <= most:
+            return index
+        if count == 0:
+            outcome[index] = stuck
+            continue
+        for at in range(count):
             after = out[at]
             if not 0 <= after < index:
                 return index

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule
+from builder.conformance import broken_rule
 from builder.solvers.plan import Piece, Plan, Shard
 from builder.solvers.solution import (
     Solution,
@@ -68,6 +69,8 @@ class Nodes:
         count = _number_classes(engine)(
             rule(game.is_position, engine), rule(game.transform, engine), game.symmetries, classes
         )
+        if count < 0:
+            raise broken_rule(game, -1 - count)
         # Where each number occurs first; 0 occurs only if there are holes, and has no representative.
         numbers, first = np.unique(classes, return_index=True)
         return cls(count, classes, np.concatenate([[-1], first[numbers > 0]]))
@@ -114,7 +117,6 @@ class RetrogradePlan(Plan):
         cursor, count = self.arrays["cursor"], self._nodes.count
         if cursor[0] == OPEN:
             yield [Shard(low, high, high - low) for low, high in slices(0, count, _SLICE)]
-            self._check_stuck()
             np.cumsum(self.arrays["places"], out=self.arrays["places"])
             cursor[0] = LIST
         if cursor[0] == LIST:
@@ -132,7 +134,7 @@ class RetrogradePlan(Plan):
         """One range of nodes, or one stretch of the queue.
 
         Raises:
-            GameError: a successor is out of range.
+            GameError: a rule breaks the contract.
         """
         arrays, nodes, engine = self.arrays, self._nodes, self._engine
         successors, predecessors = self._rules
@@ -142,11 +144,11 @@ class RetrogradePlan(Plan):
         places, sources = arrays["places"], arrays["sources"]
         if cursor[0] == OPEN:
             wild = _open_nodes(engine)(
-                successors, *self._tests, *walk, out, shard.low, shard.high, outcome, unrefuted, places
-            )
+                successors, *self._tests, *walk, int(self._game.stuck), self._game.max_moves,
+                out, shard.low, shard.high, outcome, unrefuted, places,
+            )  # fmt: skip
             if wild >= 0:
-                name = self._game.table_name
-                raise GameError(f"index {wild} of {name} has a successor that is no index")
+                raise broken_rule(self._game, self._index(wild))
         elif cursor[0] == LIST:
             _list_sources(engine)(
                 successors, *walk, out, shard.low, shard.high, outcome, places, sources
@@ -154,9 +156,12 @@ class RetrogradePlan(Plan):
         else:
             low, end = int(cursor[1]), int(cursor[2])
             end = _propagate(engine)(
-                predecessors, *walk, places, sources, self._game.players == 1, arrays["queue"],
+                predecessors, *walk, places, sources, self._game.players == 1,
+                self._game.max_predecessors, arrays["queue"],
                 low, _SLICE, end, out, outcome, unrefuted, arrays["remoteness"],
             )  # fmt: skip
+            if end < 0:
+                raise broken_rule(self._game, self._index(-1 - end))
             cursor[1:] = min(low + _SLICE, end), end
 
     def state(self) -> Sequence[Piece]:
@@ -182,14 +187,9 @@ class RetrogradePlan(Plan):
         totals = Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
         return Solution(tuple(columns), totals)
 
-    def _check_stuck(self) -> None:
-        outcome, unrefuted = self.arrays["outcome"], self.arrays["unrefuted"]
-        stuck = np.flatnonzero((outcome == UNSETTLED) & (unrefuted == 0))
-        if len(stuck):
-            nodes = self._nodes
-            index = int(nodes.representatives[stuck[0]] if len(nodes.classes) else stuck[0])
-            name = self._game.table_name
-            raise GameError(f"index {index} of {name} has no moves, yet terminal says it goes on")
+    def _index(self, node: int) -> int:
+        """An index that a node stands for."""
+        return int(self._nodes.representatives[node]) if len(self._nodes.classes) else node
 
 
 def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same for both
@@ -207,7 +207,10 @@ def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same
 def _number_classes(
     is_position: IndexTest, transform: Transform, symmetries: int, classes: NDArray[np.int32]
 ) -> int:
-    """Number the classes from 1; 0 stays for what is not a position. Returns one past the last."""
+    """Number the classes from 1; 0 stays for what is not a position. Returns one past the last.
+
+    -1 - n if symmetry breaks the contract at index n.
+    """
     count = 1
     for index in range(len(classes)):
         if is_position(index) == 0:
@@ -218,8 +221,10 @@ def _number_classes(
         if smallest == index:
             classes[index] = count
             count += 1
-        else:
+        elif smallest >= 0 and classes[smallest]:
             classes[index] = classes[smallest]
+        else:
+            return -1 - index
     return count
 
 
@@ -228,14 +233,20 @@ def _class_neighbours(
     classes: NDArray[np.int32],
     representatives: NDArray[np.int64],
     node: int,
+    most: int,
     out: MutableSequence[int],
 ) -> int:
-    """The classes a step away from a class, each once.
+    """The classes a step away from a class, each once; -1 if what the rule lists is no index.
 
     Kernels call rules directly where nodes are indices: this detour would cost more than many a rule.
     """
     found = 0
-    for at in range(step(int(representatives[node]), out)):
+    count = step(int(representatives[node]), out)
+    if not 0 <= count <= most:
+        return -1
+    for at in range(count):
+        if not 0 <= out[at] < len(classes):
+            return -1
         neighbour = int(classes[out[at]])
         known = False
         for before in range(found):
@@ -255,6 +266,8 @@ def _open_nodes(
     is_position: IndexTest,
     classes: NDArray[np.int32],
     representatives: NDArray[np.int64],
+    stuck: int,
+    most: int,
     out: MutableSequence[int],
     low: int,
     high: int,
@@ -264,7 +277,7 @@ def _open_nodes(
 ) -> int:
     """Settle what has ended; count the moves out of the rest and, if asked to, into each node.
 
-    Returns a node whose successors are out of range, or -1: compiled code must not follow them.
+    Returns a node whose rules break the contract, or -1: compiled code must not follow them.
     """
     for node in range(low, high):
         index = int(representatives[node]) if len(classes) else node
@@ -272,16 +285,23 @@ def _open_nodes(
             outcome[node] = NOT_A_POSITION
             continue
         end = terminal(index)
+        if not 0 <= end <= WIN:
+            return node
         if end:
             outcome[node] = end
             continue
         if len(classes):
-            count = _class_neighbours(successors, classes, representatives, node, out)
+            count = _class_neighbours(successors, classes, representatives, node, most, out)
         else:
             count = successors(node, out)
-            for at in range(count):
-                if not 0 <= out[at] < len(outcome):
-                    return node
+        if not 0 <= count <= most:
+            return node
+        for at in range(count):
+            if not 0 <= out[at] < len(outcome):
+                return node
+        if count == 0:
+            outcome[node] = stuck
+            continue
         unrefuted[node] = count
         if len(places):
             for at in range(count):
@@ -309,7 +329,7 @@ def _list_sources(
         if outcome[node] != UNSETTLED:
             continue
         if len(classes):
-            count = _class_neighbours(successors, classes, representatives, node, out)
+            count = _class_neighbours(successors, classes, representatives, node, len(out), out)
         else:
             count = successors(node, out)
         for at in range(count):
@@ -325,6 +345,7 @@ def _propagate(
     places: NDArray[np.int64],
     sources: NDArray[np.uint32],
     alone: bool,
+    most_sources: int,
     queue: NDArray[np.uint32],
     low: int,
     most: int,
@@ -336,8 +357,9 @@ def _propagate(
 ) -> int:
     """Tell the predecessors of up to `most` nodes of the queue, from place `low` on.
 
-    Returns the new end of the queue. Nodes that are added on the way are among those told: rounds are
-    often short, and a call costs as much as hundreds of nodes.
+    Returns the new end of the queue, or -1 - n if the rules break the contract at node n. Nodes that
+    are added on the way are among those told: rounds are often short, and a call costs as much as
+    hundreds of nodes.
     """
     at = low - 1
     while at + 1 < min(end, low + most):
@@ -350,11 +372,15 @@ def _propagate(
         if len(places):
             begin, count = places[node], places[node + 1] - places[node]
         elif len(classes):
-            count = _class_neighbours(predecessors, classes, representatives, node, out)
+            count = _class_neighbours(predecessors, classes, representatives, node, most_sources, out)
         else:
             count = predecessors(node, out)
+        if len(places) == 0 and not 0 <= count <= most_sources:
+            return -1 - node
         for which in range(count):
             source = int(sources[begin + which]) if len(places) else out[which]
+            if not 0 <= source < len(outcome):
+                return -1 - node
             if outcome[source] != UNSETTLED:
                 continue
             if wins_for_mover:

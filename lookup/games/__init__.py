@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from lookup.errors import InvalidParameterError, UnknownGameError
@@ -28,14 +29,32 @@ GAMES: dict[str, type[Game]] = {
 
 
 def game_class(name: str) -> type[Game]:
-    """The class of the game called `name`.
+    """The class of the game called `name`: one of ours, or of an installed package.
 
     Raises:
         UnknownGameError: there is none.
+        InvalidGameError: an installed package announces it, but it is no game.
     """
-    if name not in GAMES:
-        raise UnknownGameError(name, list(GAMES))
-    return GAMES[name]
+    if name in GAMES:
+        return GAMES[name]
+    from lookup.games.loading import installed_game, installed_games  # our own games do without it
+
+    if game := installed_game(name):
+        return game
+    raise UnknownGameError(name, [*GAMES, *installed_games()])
+
+
+def load_game(source: str | os.PathLike[str]) -> type[Game]:
+    """The class of a game of the user's own, for `open_table` and for building its table.
+
+    It is found in a file, `FILE.py` or `FILE.py:Class`, which is run; or by an installed game's name.
+
+    Raises:
+        InvalidGameError: there is no such file or game, or it holds no class of games.
+    """
+    from lookup.games.loading import load_game  # our own games do without it
+
+    return load_game(os.fspath(source))
 
 
 def find_game(table_name: str) -> Game:
@@ -48,7 +67,16 @@ def find_game(table_name: str) -> Game:
     for game in GAMES.values():
         if found := game.from_table_name(table_name):
             return found
-    raise UnknownGameError(table_name, list(GAMES))
+    from lookup.games.loading import installed_games  # our own games do without it
+
+    installed = installed_games()
+    for name in installed:
+        # Of other people's packages, only those are loaded that the name is of.
+        if f"{table_name}-".startswith(f"{name}-") and (
+            found := game_class(name).from_table_name(table_name)
+        ):
+            return found
+    raise UnknownGameError(table_name, [*GAMES, *installed])
 
 
 def closed_form(name: str, **parameters: int) -> ClosedForm:

@@ -1,31 +1,40 @@
 """The contract of a game: what a class must say so that it can be solved, stored and asked about.
 
-A game is a frozen dataclass whose fields are its parameters: integers and flags, whose metadata may
-have a `help` for the command line. Its rules are plain functions on
-integers: `lookup` calls them as they are, `builder` compiles the very same functions. They may use
-integers, tuples of integers, loops and other functions of this kind, and nothing else. A function
-that needs parameters is a closure made once, in a `cached_property`; one that needs none is a
-`staticmethod`.
+A game is a class that derives from `Game`, or from one of the families at the end. Annotated names in
+its body are its parameters, integers and flags: `rows: int = 3`, or with `parameter` for a help text
+and bounds. (It is a frozen dataclass; nothing needs to be said for that.) All else is written without
+an annotation: `size = 3**9`, or as a property where it depends on parameters.
+
+The rules are plain functions on integers: `lookup` calls them as they are, `builder` compiles the very
+same functions. They may use integers, tuples of integers, loops, parameters and other attributes of
+`self` that are such, and other functions and methods of this kind. What a compiler cannot take is
+interpreted, and slower. A rule is a method, a `staticmethod`, or (fastest when it is interpreted) a
+closure over the parameters, made once in a `cached_property`.
 
 REQUIRED
-    name                      the game's name in table names, commands and `GAMES`
-    solver                    the kind of solver it needs, see `SolverKind`
     size, start               indices run from 0 to size - 1; the index of the starting position
     max_moves                 no position has more successors than this
-    successors(index, out)    write the distinct indices after each legal move, return their number
-    terminal(index)           0 while the game goes on; else the `Outcome` code for the player to move,
-                              plus 4 for each ply that is still to be made outside the index (in
-                              kind `ordered` only)
-    parse(text)               text to index; strict, raises `InvalidPositionError`
-    format(index)             index to its text
-    move_name(index, after)   the text of the move between two indices
+    successors(index, out)    write the distinct indices after each legal move to the list `out`,
+                              return their number; not asked about positions that are over
 
 OPTIONAL, with what holds without it
+    name                      the game's name in table names and commands    (from the class's name)
+    solver                    the kind of solver it needs, see `SolverKind`  ("retrograde")
+    terminal(index)           0 while the game goes on; else the `Outcome` code for the player to move,
+                              plus 4 for each ply that is still to be made outside the index (in
+                              kind `ordered` only)                       (it ends when nobody can move)
+    misere, stuck             how a position without moves ends, where `terminal` says 0: the player
+                              to move wins if `misere`; `stuck` is any outcome   (a loss: normal play)
+    format(index)             index to its text                          (the index as a number)
+    parse(text)               text to index; strict, raises `InvalidPositionError`
+                                                     (searched among the texts of all positions)
+    move_name(index, after)   the text of the move between two indices   (the text of the second)
+    board(text)               the position as a picture of several lines (the text)
     predecessors(index, out)  distinct indices with a move to this one   (solvers find them by search)
     max_predecessors          no position has more of them than this     (max_moves)
     is_position(index)        0 for holes in the index                   (there are no holes)
     symmetries, transform     number of symmetries, and index under k    (1: none but the identity)
-    parts, components(text)   positions that are sums of others: see `parts`     (1: they are not)
+    parts, components(text)   positions that are sums of others: see `parts`     (1: moves make none)
     filling                   every remoteness by a shorter way, see `Filling`   (solvers search)
     work                      the work of solving it, in usual indices   (size)
     moves(text)               legal moves where the text says more
@@ -46,39 +55,54 @@ import inspect
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, MutableSequence
-from typing import TYPE_CHECKING, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from functools import cached_property
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    dataclass_transform,
+)
 
-from lookup.errors import InvalidMoveError, InvalidParameterError
+from lookup.errors import GameError, InvalidMoveError, InvalidParameterError, InvalidPositionError
+from lookup.games.parameters import Parameter, Parameters, checked, declared, parameter
+from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from lookup.answers import ClosedForm
-    from lookup.values import Outcome
+    from lookup.games.filling import Filling
 
 Neighbours: TypeAlias = Callable[[int, MutableSequence[int]], int]
 IndexTest: TypeAlias = Callable[[int], int]
 Transform: TypeAlias = Callable[[int, int], int]
-Parameters: TypeAlias = dict[str, int | bool]
-SolverKind: TypeAlias = Literal["mask", "retrograde", "ordered", "distance", "heaps", "steps"]
+SolverKind: TypeAlias = Literal["mask", "retrograde", "ordered", "grundy", "distance", "heaps", "steps"]
 """How a game is solved.
 
     mask         every move fills cells that were empty, see `MaskGame`
     retrograde   two players, positions may come again: backwards from the ends
     ordered      two players, every move leads to a smaller index: in the order of the index
+    grundy       two players with the same moves, whoever cannot move loses, no position comes again:
+                 Grundy values, so that positions can be sums: '3 + 5' is what texts of sums look like
     distance     one player, the shortest way to a win: `filling`, or backwards from the ends
     heaps        heaps of which a move takes some, see `HeapGame`
     steps        a move is a step, or two, or a leap, see `StepGame`
 """
-Run: TypeAlias = Callable[..., int]
-"""`run(function, *arguments)` calls a plain function on integers and sequences of them, compiled if
-that is worth it. Sequences are arrays, or lists for the function's own use, and of the same kind
-whenever that function is run."""
+SUM = " + "
+SEARCHED = 1 << 18
+"""Games of up to so many indices find the index of a text by writing all texts."""
+
+_LONGEST_NUMBER = 20
 
 
 def _always(index: int) -> int:  # noqa: ARG001 - the fallback for games without holes
     return 1
+
+
+def _never(index: int) -> int:  # noqa: ARG001 - the fallback for games that end when nobody can move
+    return 0
 
 
 def _identity(index: int, k: int) -> int:  # noqa: ARG001 - the fallback knows one symmetry
@@ -98,37 +122,33 @@ class Step(NamedTuple):
     end: Outcome | None = None
 
 
-class Filling(ABC):
-    """A shorter way to every remoteness: stretches that together fill an array, one entry an index.
-
-    Stretches may be filled in any order, and several at once. All that one needs of those before it is
-    the sum of their measures. What comes out is trusted only as far as `verify` has checked it.
-    """
-
-    @property
-    @abstractmethod
-    def stretches(self) -> int:
-        """How many there are."""
-
-    @abstractmethod
-    def measure(self, number: int, run: Run) -> int:
-        """The measure of a stretch, whatever the filling counts; takes much less time than `fill`."""
-
-    @abstractmethod
-    def fill(self, number: int, before: int, array: NDArray[np.uint32], run: Run) -> None:
-        """Write the entries of a stretch, `before` being the sum of the measures before it."""
-
-    @abstractmethod
-    def read(self, array: NDArray[np.uint32], low: int, high: int) -> NDArray[np.uint32]:
-        """The remoteness of the indices from `low` to `high` - 1, when every stretch is filled."""
-
-
-@dataclasses.dataclass(frozen=True)
+@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, parameter))
 class Game(ABC):
     """One game with its parameters fixed. The module docstring says what a subclass provides."""
 
     name: ClassVar[str]
-    solver: ClassVar[SolverKind]
+    solver: ClassVar[SolverKind] = "retrograde"
+    _parameters: ClassVar[tuple[Parameter, ...]] = ()
+    _is_named: ClassVar[bool] = False
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls._is_named = cls._is_named or "name" in cls.__dict__
+        if not cls._is_named:
+            # TicTacToe is tic-tac-toe, KRKEndgame is krk-endgame.
+            border = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
+            cls.name = re.sub(border, "-", cls.__name__).replace("_", "-").strip("-").lower()
+        dataclasses.dataclass(frozen=True)(cls)
+        # A user's own decorator makes the class once more. It would stumble over these two, which
+        # `Game` has as well, and forget what is said of the parameters.
+        del cls.__setattr__, cls.__delattr__
+        cls._parameters = declared(cls)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r} of a game")
+
+    def __delattr__(self, name: str) -> None:
+        raise dataclasses.FrozenInstanceError(f"cannot delete {name!r} of a game")
 
     # --- REQUIRED ---------------------------------------------------------------------------------
 
@@ -152,30 +172,26 @@ class Game(ABC):
     def successors(self) -> Neighbours:
         """The function that lists the distinct indices after each legal move."""
 
-    @property
-    @abstractmethod
-    def terminal(self) -> IndexTest:
-        """The function that says 0 while the game goes on, else the `Outcome` code for the mover."""
-
-    @abstractmethod
-    def parse(self, text: str) -> int:
-        """The index of a position given as text.
-
-        Raises:
-            InvalidPositionError: the text is not exactly the text of a position.
-        """
-
-    @abstractmethod
-    def format(self, index: int) -> str:
-        """The text of a position; `parse` gives the index back."""
-
-    @abstractmethod
-    def move_name(self, index: int, after: int) -> str:
-        """The text of the move that leads from one index to another."""
-
-    # --- OPTIONAL ---------------------------------------------------------------------------------
+    # --- OPTIONAL: rules --------------------------------------------------------------------------
 
     symmetries: ClassVar[int] = 1
+
+    @property
+    def terminal(self) -> IndexTest:
+        """The function that says 0 while the game goes on, else the `Outcome` code for the mover."""
+        return _never
+
+    @property
+    def misere(self) -> bool:
+        """True if the player who makes the last move loses."""
+        return False
+
+    @property
+    def stuck(self) -> Outcome:
+        """How a position without moves ends that `terminal` does not call ended."""
+        if self.players == 1:
+            return Outcome.DRAW
+        return Outcome.WIN if self.misere else Outcome.LOSS
 
     @property
     def predecessors(self) -> Neighbours | None:
@@ -197,13 +213,103 @@ class Game(ABC):
         """The function that maps an index under symmetry k, 0 being the identity."""
         return _identity
 
+    parts: ClassVar[int] = 1
+    """If more than 1, a move leads to a sum of so many positions, each of which is played on its own.
+    Then `successors` writes so many indices for each move, ended ones in the place of missing ones,
+    and `parse` takes only texts that are a single one."""
+
+    @property
+    def filling(self) -> Filling | None:
+        """A way to every remoteness that is shorter than a search, of a game where all is won."""
+        return None
+
+    @property
+    def work(self) -> int:
+        """The work of solving it, in indices with a few dozen moves; tells whether to compile."""
+        return self.size
+
+    # --- OPTIONAL: texts --------------------------------------------------------------------------
+
+    def format(self, index: int) -> str:
+        """The text of a position; `parse` gives the index back."""
+        return str(index)
+
+    def parse(self, text: str) -> int:
+        """The index of a position given as text.
+
+        Raises:
+            InvalidPositionError: the text is not exactly the text of a position.
+        """
+        if type(self).format is not Game.format:
+            if (index := self._texts.get(text)) is None:
+                example = self.format(self.start)
+                raise InvalidPositionError(text, f"a text such as {example!r}")
+            return index
+        if text.isascii() and text.isdecimal() and len(text) <= _LONGEST_NUMBER:
+            index = int(text)
+            if str(index) == text and index < self.size and self.is_position(index):
+                return index
+        raise InvalidPositionError(text, f"the index of a position, from 0 to {self.size - 1}")
+
+    @cached_property
+    def _texts(self) -> dict[str, int]:
+        """The texts of all positions."""
+        if self.size > SEARCHED:
+            raise GameError(
+                f"{self.table_name} has {self.size:,} indices, too many to search for a text: expected "
+                "a method `parse`"
+            )
+        return {self.format(index): index for index in range(self.size) if self.is_position(index)}
+
+    def move_name(self, index: int, after: Any) -> str:  # noqa: ARG002 - the second position will do
+        """The text of the move that leads from one index to another; to several, if it has `parts`."""
+        indices = after if isinstance(after, tuple) else (after,)
+        return "+".join(map(self.format, indices))
+
+    def board(self, text: str) -> str:
+        """The picture of a position as lines of text; the text itself if a game has no other."""
+        return text
+
+    @property
+    def plays_sums(self) -> bool:
+        """Whether texts may be sums of positions, each of which is played on its own."""
+        return self.parts > 1 or self.solver == "grundy"
+
+    def components(self, text: str) -> tuple[int, ...]:
+        """The indices whose sum a position is.
+
+        Raises:
+            InvalidPositionError: the text is not exactly the text of a position.
+        """
+        if not self.plays_sums or SUM not in text:
+            return (self.parse(text),)
+        try:
+            return tuple(map(self.parse, text.split(SUM)))
+        except InvalidPositionError as error:
+            raise InvalidPositionError(text, f"{error.expected}, or several joined by ' + '") from None
+
     def moves(self, text: str) -> list[Step]:
-        """The legal moves from a position given as text, in the order of `successors`."""
-        index = self.parse(text)
-        return [
-            Step(self.move_name(index, after), self.format(after), (after,))
-            for after in self.successors_of(index)
-        ]
+        """The legal moves from a position given as text, in the order of `successors`.
+
+        In a sum, a move in one of two alike components is listed once.
+        """
+        components = self.components(text)
+        steps = []
+        for place, index in enumerate(components):
+            if index in components[:place]:
+                continue
+            said = f"{self.format(index)}: " if len(components) > 1 else ""
+            for options in self.options_of(index):
+                name = self.move_name(index, options[0] if self.parts == 1 else self._in_play(options))
+                after = options
+                if self.plays_sums:
+                    after = self._in_play((*components[:place], *options, *components[place + 1 :]))
+                steps.append(Step(said + name, SUM.join(map(self.format, after)), after))
+        return steps
+
+    def _in_play(self, components: tuple[int, ...]) -> tuple[int, ...]:
+        """A sum without the components that are over; one of them if all are."""
+        return tuple(index for index in components if self.options_of(index)) or components[:1]
 
     def play(self, text: str, move: str) -> Step:
         """The legal move with this text.
@@ -217,47 +323,6 @@ class Game(ABC):
             if step.text == move:
                 return step
         raise InvalidMoveError(move, text, f"one of {', '.join(step.text for step in steps) or 'none'}")
-
-    @property
-    def stores_grundy(self) -> bool:
-        """Whether tables of this game hold Grundy values; solver families say so."""
-        return False
-
-    @property
-    def stores_remoteness(self) -> bool:
-        """Whether tables of this game may hold remoteness."""
-        return True
-
-    parts: ClassVar[int] = 1
-    """If more than 1, a move leads to a sum of so many positions, each of which is played on its own.
-    Then `successors` writes so many indices for each move, ended ones in the place of missing ones,
-    and `parse` takes only texts that are a single one."""
-
-    def components(self, text: str) -> tuple[int, ...]:
-        """The indices whose sum a position is.
-
-        Raises:
-            InvalidPositionError: the text is not exactly the text of a position.
-        """
-        return (self.parse(text),)
-
-    @property
-    def filling(self) -> Filling | None:
-        """A way to every remoteness that is shorter than a search, of a game where all is won."""
-        return None
-
-    @property
-    def work(self) -> int:
-        """The work of solving it, in indices with a few dozen moves; tells whether to compile."""
-        return self.size
-
-    unlimited: ClassVar[Parameters] = {}
-    """Parameters that bound a table and not the game: what the closed form takes for them."""
-
-    @property
-    def closed_form(self) -> ClosedForm | None:
-        """Answers from a formula, for positions beyond any table."""
-        return None
 
     @property
     def rules(self) -> str:
@@ -274,6 +339,28 @@ class Game(ABC):
         """What the bits or digits of an index mean, in words."""
         return ""
 
+    # --- OPTIONAL: what is stored, and what needs no table ----------------------------------------
+
+    @property
+    def stores_grundy(self) -> bool:
+        """Whether tables of this game hold Grundy values; solver families say so."""
+        return self.solver == "grundy"
+
+    @property
+    def stores_remoteness(self) -> bool:
+        """Whether tables of this game may hold remoteness: that of a sum does not follow."""
+        return self.solver != "grundy" or self.parts == 1
+
+    unlimited: ClassVar[Parameters] = {}
+    """Parameters that bound a table and not the game: what the closed form takes for them."""
+
+    @property
+    def closed_form(self) -> ClosedForm | None:
+        """Answers from a formula, for positions beyond any table."""
+        return None
+
+    # --- OPTIONAL: names --------------------------------------------------------------------------
+
     @property
     def table_name(self) -> str:
         """The name of this game's table; the file is `<table_name>.h5`."""
@@ -282,19 +369,18 @@ class Game(ABC):
     @classmethod
     def from_table_name(cls, table_name: str) -> Self | None:
         """The game whose table has this name, or None if it is not a name of this kind."""
-        names = [field.name for field in dataclasses.fields(cls)]
-        pattern = re.escape(cls.name) + r"-(\d{1,9})" * len(names)
+        types = cls.parameter_types()
+        pattern = re.escape(cls.name) + r"-(\d{1,9})" * len(types)
         if not (match := re.fullmatch(pattern, table_name)):
             return None
-        types = cls.parameter_types()
-        values = zip(names, map(int, match.groups()), strict=True)
-        game = cls(**{name: types[name](value) for name, value in values})
+        values = zip(types.items(), map(int, match.groups()), strict=True)
+        game = cls.from_parameters({name: kind(value) for (name, kind), value in values})
         return game if game.table_name == table_name else None
 
     @classmethod
     def command(cls) -> tuple[str, ...]:
         """The words after `build-tables` that name this game."""
-        return (cls.name,)
+        return (cls.name,) if cls.is_ours() else ("game", cls.name)
 
     @property
     def build_command(self) -> str:
@@ -302,7 +388,9 @@ class Game(ABC):
         words = ["build-tables", *self.command()]
         for key, value in self.parameters.items():
             flag = f"--{key.replace('_', '-')}"
-            if not isinstance(value, bool):
+            if words[1] == "game":
+                words += ["--set", f"{key}={int(value)}"]
+            elif not isinstance(value, bool):
                 words += [flag, str(value)]
             elif value:
                 words.append(flag)
@@ -313,7 +401,12 @@ class Game(ABC):
     @property
     def parameters(self) -> Parameters:
         """The parameters by name, as the table file records them."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {one.name: getattr(self, one.name) for one in self._parameters}
+
+    @classmethod
+    def declared_parameters(cls) -> tuple[Parameter, ...]:
+        """The parameters with their types, defaults, bounds and help."""
+        return cls._parameters
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, object]) -> Self:
@@ -326,26 +419,43 @@ class Game(ABC):
         if set(parameters) != set(known):
             expected = f"exactly {', '.join(known) or 'none'}"
             raise InvalidParameterError("parameters", sorted(parameters), expected)
-        for key, value in parameters.items():
-            if type(value) is not known[key]:
-                raise InvalidParameterError(key, value, f"a value of type {known[key].__name__}")
-        return cls(**parameters)
+        return cls(**checked(cls._parameters, parameters))
+
+    @classmethod
+    def is_ours(cls) -> bool:
+        """Whether it comes with Endtable, so that its version says what the rules are."""
+        return cls.__module__.rpartition(".")[0] == __package__
+
+    @property
+    def rules_digest(self) -> str:
+        """What tells these rules from others under the same name; empty for games of ours."""
+        if self.is_ours():
+            return ""
+        from lookup.games.rules_digest import rules_digest  # our own games do without it
+
+        return rules_digest(type(self))
 
     @classmethod
     def parameter_types(cls) -> dict[str, type[int]]:
         """The type of each parameter: int or bool."""
-        # A field's type is a class, or its name if the module postpones annotations.
-        return {
-            field.name: bool if field.type in (bool, "bool") else int
-            for field in dataclasses.fields(cls)
-        }
+        return {one.name: one.type for one in cls._parameters}
 
     @property
     def players(self) -> int:
         """1 if a single player looks for the shortest way to a win, else 2."""
         return 1 if self.solver == "distance" else 2
 
+    def options_of(self, index: int) -> list[tuple[int, ...]]:
+        """What each legal move leads to: one index, or `parts` of them."""
+        if self.terminal(index):
+            return []
+        out = [0] * (self.max_moves * self.parts)
+        count = self.successors(index, out)
+        return [tuple(out[at : at + self.parts]) for at in range(0, count * self.parts, self.parts)]
+
     def successors_of(self, index: int) -> list[int]:
         """The indices after each legal move, as a list; of a game without `parts`."""
+        if self.terminal(index):
+            return []
         out = [0] * self.max_moves
         return out[: self.successors(index, out)]

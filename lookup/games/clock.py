@@ -15,18 +15,20 @@ through the prefer-max De Bruijn sequence, by which `clock_walk` fills a table w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from lookup.answers import ClosedForm
 from lookup.errors import InvalidParameterError, InvalidPositionError
-from lookup.games.base import Filling, Game, Neighbours, SolverKind, Step
+from lookup.games.base import Game, Neighbours, SolverKind, Step
 from lookup.games.clock_walk import PreferMax
+from lookup.games.parameters import parameter
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
+
+    from lookup.games.filling import Filling
 
 WIN = 3  # the code of Outcome.WIN; compiled functions know only integers
 ZERO, LEAVE = "0", "X"
@@ -72,12 +74,11 @@ def resolve(window: int, base: int, top: int) -> int:
     return window
 
 
-@dataclass(frozen=True)
 class Clock(Game):
     """Bring all digits of a clock to zero, against a machine that raises them (the prefer-max game)."""
 
-    n: int = field(metadata={"help": "Digits round the clock."})
-    k: int = field(metadata={"help": "Largest digit."})
+    n: int = parameter(help="Digits round the clock.", bounded=False)
+    k: int = parameter(help="Largest digit.", bounded=False)
 
     name: ClassVar[str] = "clock"
     solver: ClassVar[SolverKind] = "distance"

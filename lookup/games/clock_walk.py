@@ -26,14 +26,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from lookup.games.base import Filling
+from lookup.games.filling import Filling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, MutableSequence, Sequence
 
     from numpy.typing import NDArray
 
-    from lookup.games.base import Run
+    from lookup.games.filling import Run
 
 MOST_STRETCHES = 64
 FEWEST_INDICES = 1 << 20

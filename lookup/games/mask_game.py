@@ -19,7 +19,7 @@ LOSS, WIN = 1, 3  # the codes of Outcome; compiled functions know only integers
 
 
 class MaskGame(Game):
-    """A game of filling masks. REQUIRED: `cells`, `masks`, `misere`, the texts of `Game`."""
+    """A game of filling masks. REQUIRED: `cells`, `masks`. OPTIONAL: all that a `Game` has."""
 
     solver: ClassVar[SolverKind] = "mask"
 
@@ -32,11 +32,6 @@ class MaskGame(Game):
     @abstractmethod
     def masks(self) -> tuple[int, ...]:
         """Every move, as the mask of the cells it fills; none is 0, none occurs twice."""
-
-    @property
-    @abstractmethod
-    def misere(self) -> bool:
-        """True if the player who makes the last move loses."""
 
     @property
     def size(self) -> int:

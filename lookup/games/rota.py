@@ -11,12 +11,12 @@ are opposite, and with the hub they already have a diameter. `terminal` says it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from lookup.errors import InvalidPositionError
 from lookup.games.base import Game, IndexTest, Neighbours, SolverKind, Step, Transform
+from lookup.games.parameters import parameter
 
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
@@ -87,13 +87,10 @@ def turn(index: int, k: int) -> int:
     return image
 
 
-@dataclass(frozen=True)
 class Rota(Game):
     """Place three pieces on the Roman wheel, then slide; three in a row wins, endless play draws."""
 
-    diameters: bool = field(
-        default=False, metadata={"help": "Only the four lines through the hub count."}
-    )
+    diameters: bool = parameter(default=False, help="Only the four lines through the hub count.")
 
     name: ClassVar[str] = "rota"
     solver: ClassVar[SolverKind] = "retrograde"

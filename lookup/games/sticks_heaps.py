@@ -7,13 +7,13 @@ Taken side by side, every segment is a heap of its own, which a move makes small
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import ClassVar, Self
 
 from lookup.answers import ClosedForm
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
 from lookup.games.base import Step
 from lookup.games.heap_game import HeapGame
+from lookup.games.parameters import parameter
 from lookup.games.sticks_row import (
     NOTATION,
     STICK,
@@ -33,12 +33,11 @@ MOST_TAKEN, MOST_HEAPS = 10_000, 100_000_000
 _RUN_NAME = re.compile(r"sticks-run-(\d{1,9})-(\d{1,9})(?:-to(\d{1,9}))?")
 
 
-@dataclass(frozen=True)
 class _Sticks(HeapGame):
     """What both games share: the two parameters, and rows as texts."""
 
-    min: int = field(metadata={"help": "Fewest sticks that a move takes."})
-    max: int = field(metadata={"help": "Most sticks that a move takes."})
+    min: int = parameter(help="Fewest sticks that a move takes.", bounded=False)
+    max: int = parameter(help="Most sticks that a move takes.", bounded=False)
 
     def __post_init__(self) -> None:
         if self.min < 1:
@@ -83,7 +82,6 @@ class _Sticks(HeapGame):
         return f"{self.min} to {self.max}" if self.min < self.max else str(self.min)
 
 
-@dataclass(frozen=True)
 class SticksAny(_Sticks):
     """Take a to b sticks from anywhere in a row; whoever cannot loses (sticks, modes 1 and 2)."""
 
@@ -155,12 +153,11 @@ class Remainders(ClosedForm):
         return Value(Outcome.LOSS, 2 * periods, grundy)
 
 
-@dataclass(frozen=True)
 class SticksRun(_Sticks):
     """Take a to b sticks that lie side by side; whoever cannot loses (sticks, modes 3 and 4)."""
 
-    heaps: int = field(
-        default=DEFAULT_HEAPS, metadata={"help": "Longest row to compute; a proven period goes on."}
+    heaps: int = parameter(
+        default=DEFAULT_HEAPS, help="Longest row to compute; a proven period goes on.", bounded=False
     )
 
     name: ClassVar[str] = "sticks-run"

@@ -13,13 +13,13 @@ part smaller, and thereby the rank.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING, ClassVar
 
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
 from lookup.games.base import Neighbours, Step
+from lookup.games.parameters import parameter
 from lookup.games.step_game import StepGame
 from lookup.games.sticks_row import (
     NOTATION,
@@ -57,11 +57,10 @@ def partition_counts(total: int) -> tuple[int, ...]:
     return tuple(counts)
 
 
-@dataclass(frozen=True)
 class SticksSpecial(StepGame):
     """Take one stick, any two, or three side by side; whoever cannot loses (sticks, mode 5)."""
 
-    length: int = field(metadata={"help": "Longest row."})
+    length: int = parameter(help="Longest row.", bounded=False)
 
     name: ClassVar[str] = "sticks-special"
 

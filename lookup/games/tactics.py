@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Self
 
 from lookup.errors import InvalidParameterError, InvalidPositionError
 from lookup.games.mask_game import MaskGame
+from lookup.games.parameters import parameter
 
 MAX_CELLS = 36
 _TO_BITS = str.maketrans(".X", "01")
@@ -16,16 +16,15 @@ _TO_TEXT = str.maketrans("01", ".X")
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
 
 
-@dataclass(frozen=True)
 class Tactics(MaskGame):
     """Fill runs of cells in a row or column; whoever fills the last cell loses (TacTix, Bulo)."""
 
-    rows: int = field(metadata={"help": "Rows of the board."})
-    cols: int = field(metadata={"help": "Columns of the board."})
-    max_run: int = field(
-        default=0, metadata={"help": "Most cells a move may fill; 0 for the longer side."}
+    rows: int = parameter(help="Rows of the board.", bounded=False)
+    cols: int = parameter(help="Columns of the board.", bounded=False)
+    max_run: int = parameter(
+        default=0, help="Most cells a move may fill; 0 for the longer side.", bounded=False
     )
-    normal: bool = field(default=False, metadata={"help": "Whoever fills the last cell wins."})
+    normal: bool = parameter(default=False, help="Whoever fills the last cell wins.")
 
     name: ClassVar[str] = "tactics"
 

@@ -7,12 +7,12 @@ with one ply still to be made.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from lookup.answers import ClosedForm
 from lookup.errors import InvalidParameterError, InvalidPositionError
-from lookup.games.base import Game, Parameters, SolverKind, Step
+from lookup.games.base import Game, SolverKind, Step
+from lookup.games.parameters import Parameters, parameter
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
@@ -32,11 +32,10 @@ def letters(index: int) -> int:
     return length
 
 
-@dataclass(frozen=True)
 class WinnersLosers(Game):
     """Take the first or the last letter of a string; whoever takes the last wins if it is a W."""
 
-    length: int = field(metadata={"help": "Longest string."})
+    length: int = parameter(help="Longest string.", bounded=False)
 
     name: ClassVar[str] = "winners-losers"
     solver: ClassVar[SolverKind] = "ordered"
