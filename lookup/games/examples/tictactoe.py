@@ -9,7 +9,7 @@ from lookup import Game, Outcome
 if TYPE_CHECKING:
     from collections.abc import MutableSequence
 
-POWERS = tuple(3**at for at in range(9))
+POWERS = (1, 3, 9, 27, 81, 243, 729, 2187, 6561)
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 
 
