@@ -251,6 +251,10 @@ class Game(ABC):
         """The work of solving it, in indices with a few dozen moves; tells whether to compile."""
         return self.size
 
+    def board(self, text: str) -> str:
+        """The picture of a position as lines of text; the text itself if a game has no other."""
+        return text
+
     unlimited: ClassVar[Parameters] = {}
     """Parameters that bound a table and not the game: what the closed form takes for them."""
 
