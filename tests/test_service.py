@@ -437,13 +437,14 @@ def test_ranges_that_are_none(client: httpx.Client) -> None:
 
 def test_other_methods_are_405(client: httpx.Client) -> None:
     for method, path, allowed in (
-        ("DELETE", "/api/tables/rota/probe", {"GET", "HEAD", "POST"}),
-        ("POST", "/api/tables/rota", {"GET", "HEAD"}),
-        ("PUT", "/", {"GET", "HEAD"}),
+        ("DELETE", "/api/tables/rota/probe", {"GET", "POST"}),
+        ("POST", "/api/tables/rota", {"GET"}),
+        ("PUT", "/", {"GET"}),
     ):
         response = client.request(method, path)
         assert error_of(response, 405)[0] == "method_not_allowed"
-        assert set(response.headers["allow"].split(", ")) == allowed
+        # Whether HEAD is named beside GET differs between versions of starlette.
+        assert set(response.headers["allow"].split(", ")) - {"HEAD"} == allowed
 
 
 def test_a_fault_of_ours_is_500_and_says_nothing_of_itself() -> None:
