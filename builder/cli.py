@@ -18,7 +18,6 @@ from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.limits import BEYOND, bytes_from_text, sized
-from builder.progress import Progress
 from builder.verify import Verified, verify_file
 from lookup import __version__
 from lookup.console import (
@@ -33,6 +32,7 @@ from lookup.console import (
 )
 from lookup.errors import BuildError, EndtableError
 from lookup.games import GAMES, find_game
+from lookup.progress import Progress
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:

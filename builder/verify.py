@@ -18,7 +18,7 @@ from builder.checks import classes, heaps, masks, moves, steps, totals
 from builder.checks.check import STRETCH, in_words
 from builder.compile import Engine, choose_engine
 from builder.limits import require_memory, usable_memory
-from builder.solvers.solution import silent, slices
+from builder.solvers.solution import slices
 from builder.workers import Steps, Workers, cores
 from lookup.blocks import dtype_of
 from lookup.errors import InvalidParameterError, VerificationError
@@ -34,6 +34,7 @@ from lookup.format import (
 from lookup.games.heap_game import HeapGame
 from lookup.games.mask_game import MaskGame
 from lookup.games.step_game import StepGame
+from lookup.progress import silent
 from lookup.reader import TableFile
 from lookup.records import (
     DECODED_LIMIT,
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builder.checks.check import Check, Wrong
-    from builder.solvers.solution import Report
     from lookup.games.base import Game, SolverKind
+    from lookup.progress import Report
 
 LOOPY: tuple[SolverKind, ...] = ("retrograde", "distance")
 """Kinds of games in which a position can come again."""
