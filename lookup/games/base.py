@@ -28,6 +28,7 @@ OPTIONAL, with what holds without it
     parts, components(text)   positions that are sums of others: see `parts`     (1: they are not)
     filling                   every remoteness by a shorter way, see `Filling`   (solvers search)
     work                      the work of solving it, in usual indices   (size)
+    board(text)               the picture of a position, for people      (the text itself)
     moves(text)               legal moves where the text says more
                               than the index                             (made from those above)
     play(text, move)          one move, where `moves` does not list all  (looked up in `moves`)
@@ -217,6 +218,15 @@ class Game(ABC):
             if step.text == move:
                 return step
         raise InvalidMoveError(move, text, f"one of {', '.join(step.text for step in steps) or 'none'}")
+
+    def board(self, text: str) -> str:
+        """The picture of a position given as text, in as many lines as it takes; for people.
+
+        Raises:
+            InvalidPositionError: the text is not exactly the text of a position.
+        """
+        self.components(text)
+        return text
 
     @property
     def stores_grundy(self) -> bool:
