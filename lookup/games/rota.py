@@ -285,14 +285,14 @@ class Rota(Game):
         return f"{cells[:3]}/{cells[3:6]}/{cells[6:]} {mover}"
 
     def board(self, text: str) -> str:
-        """The wheel with the names of its points, and the player to move.
+        r"""The wheel with the names of its points, and the player to move.
 
         >>> print(Rota().board("x.o/.x./..o x"))
                n
         nw x---.---o ne
-           | \\ | / |
+           | \ | / |
          w .---x---. e      c is the hub
-           | / | \\ |
+           | / | \ |
         sw .---.---o se
                s
         x to move
