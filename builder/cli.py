@@ -29,6 +29,7 @@ from lookup.console import (
     print_error,
     print_json,
     run,
+    whole_number,
 )
 from lookup.errors import BuildError, EndtableError
 from lookup.games import GAMES, find_game
@@ -110,14 +111,6 @@ def default_set(
         write_checksums([table.path for table in built], out)
 
 
-def _number(text: str) -> int:
-    """The number that a user typed; typer's own message would not quote it."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number") from None
-
-
 @app.command(
     epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000"
 )
@@ -128,12 +121,14 @@ def verify(
     sample: Annotated[
         int | None,
         typer.Option(
-            parser=_number,
+            parser=whole_number,
             metavar="N",
             help="Check about so many positions at random, and not the totals.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(parser=_number, metavar="N", help="Which random positions.")] = 0,
+    seed: Annotated[
+        int, typer.Option(parser=whole_number, metavar="N", help="Which random positions.")
+    ] = 0,
     max_memory: MaxMemoryOption = None,
     engine: EngineOption = None,
     as_json: JsonFlag = False,
@@ -308,7 +303,9 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
         if game.parameter_types()[field.name] is bool:
             annotation: Any = Annotated[bool, typer.Option(flag, help=about)]
         else:
-            annotation = Annotated[int, typer.Option(flag, help=about, parser=_number, metavar="N")]
+            annotation = Annotated[
+                int, typer.Option(flag, help=about, parser=whole_number, metavar="N")
+            ]
         required = field.default is dataclasses.MISSING
         default = inspect.Parameter.empty if required else field.default
         parameters.append(parameter(field.name, annotation, default))

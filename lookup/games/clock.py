@@ -195,7 +195,7 @@ class Clock(Game):
         '[2] 1 0 0'
         """
         self.parse(text)
-        hand, *others = text.split(",") if self.k >= 10 else text
+        hand, *others = text.split(",") if self.k >= 10 else list(text)
         return " ".join([f"[{hand}]", *others])
 
     def moves(self, text: str) -> list[Step]:
