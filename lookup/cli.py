@@ -18,9 +18,12 @@ from lookup.console import (
     find_file,
     print_json,
     run,
+    whole_number,
 )
 from lookup.errors import CallerError, MissingTableError
 from lookup.games import closed_form
+from lookup.play import Against, Session, Side, seats
+from lookup.play_loop import Loop, read_line, tolerate_any_text
 from lookup.response import info_fields, line_fields, move_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
@@ -40,6 +43,7 @@ PositionArgument: TypeAlias = Annotated[
 BAR_WIDTH = 40
 HISTOGRAM_LINES = 50
 LONGEST_LINE = 10_000
+LONGEST_GAME = 1000
 
 
 @app.callback(invoke_without_command=True)
@@ -136,6 +140,37 @@ def _print_moves(moves: list[Move]) -> None:
     for move in moves:
         value = f"{move.value!s:<{value_width}}"
         typer.echo(f"  {move.text:<{name_width}}  {value}  {move.position}".rstrip())
+
+
+@app.command(epilog="Example: lookup play rota --as second")
+def play(
+    table: TableArgument,
+    position: PositionArgument = None,
+    side: Annotated[
+        Side, typer.Option("--as", help="The side you play; first is who moves first.")
+    ] = Side.FIRST,
+    against: Annotated[
+        Against, typer.Option("--against", help="Who plays the sides that you do not.")
+    ] = Against.PERFECT,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", parser=whole_number, metavar="N", help="Makes random play repeatable."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", min=0, metavar="N", help="Without you, play no more moves than this."),
+    ] = LONGEST_GAME,
+    tables: TablesOption = None,
+) -> None:
+    """Play a game in the terminal, with hints and as many steps back as you like.
+
+    With --as none perfect play comes first and you look on.
+    """
+    with _open(table, tables) as opened:
+        players = seats(opened.game, side, against, seed)
+        session = Session(opened, _position(opened, position), players)
+        tolerate_any_text()
+        Loop(session, read_line, typer.echo, limit).run()
 
 
 @app.command("list", epilog="Example: lookup list")
