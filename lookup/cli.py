@@ -21,9 +21,11 @@ from lookup.console import (
     whole_number,
 )
 from lookup.errors import CallerError, MissingTableError
+from lookup.export import Format, export_descriptor, export_file
 from lookup.games import closed_form
 from lookup.play import Against, Session, Side, seats
 from lookup.play_loop import Loop, read_line, tolerate_any_text
+from lookup.progress import Progress
 from lookup.response import info_fields, line_fields, move_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
@@ -171,6 +173,36 @@ def play(
         session = Session(opened, _position(opened, position), players)
         tolerate_any_text()
         Loop(session, read_line, typer.echo, limit).run()
+
+
+@app.command(epilog="Example: lookup export rota --to csv --output rota.csv")
+def export(
+    table: TableArgument,
+    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", dir_okay=False, help="Default: standard output."),
+    ] = None,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv and json.")
+    ] = False,
+    tables: TablesOption = None,
+) -> None:
+    """All positions of a table with their values, for other tools.
+
+    Tables of any size, but dot (a graph for Graphviz): that is for small ones. npz needs a file.
+    """
+    with open_table(find_file(table, tables)) as opened:
+        # A bar would stand in the middle of what is shown.
+        shown = output is None and sys.stdout.isatty()
+        progress = Progress.silent() if shown else Progress.on_terminal()
+        with progress.stage(f"{opened.name}: export") as report:
+            if output is None:
+                export_descriptor(opened, to, sys.stdout.fileno(), text=not no_text, report=report)
+                return
+            export_file(opened, to, output, text=not no_text, report=report)
+        size = output.stat().st_size
+        typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
 
 
 @app.command("list", epilog="Example: lookup list")
