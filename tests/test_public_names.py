@@ -51,6 +51,15 @@ def test_importing_lookup_loads_nothing_heavy() -> None:
     assert loaded_after("import lookup") & HEAVY == set()
 
 
+def test_importing_lookup_loads_no_module_of_its_commands() -> None:
+    parts = ("atomic", "cli", "console", "export", "play", "play_loop", "progress", "response")
+    code = (
+        f"import lookup, sys; print(*[name for name in {parts!r} if 'lookup.' + name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "\n")
+
+
 def test_h5py_is_loaded_when_a_table_is_opened() -> None:
     code = "import lookup; lookup.open_tablebase()['rota'].probe_index(0)"
     assert loaded_after(code) & HEAVY == {"h5py"}
