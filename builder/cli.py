@@ -37,7 +37,7 @@ from lookup.console import (
 )
 from lookup.errors import BuildError, EndtableError
 from lookup.games import GAMES, find_game
-from lookup.games.loading import load_game, with_settings
+from lookup.games.loading import installed_games, load_game, with_settings
 from lookup.progress import Progress
 from lookup.tablebase import SUFFIX
 
@@ -251,7 +251,7 @@ def list_tables(
         }
     if as_json:
         games = {name: _usage(game) for name, game in GAMES.items()}
-        print_json({**chosen, "games": games})
+        print_json({**chosen, "games": games, "installed": installed_games()})
         return
     titles = {"tables": "tables", "default": "default set", "larger": "larger ones, for example"}
     for kind, tables in chosen.items():
@@ -263,6 +263,9 @@ def list_tables(
         for game in GAMES.values():
             typer.echo(f"   {_usage(game)}")
             typer.echo(f"       {inspect.getdoc(game)}")
+        typer.echo("games of your own, and installed ones:")
+        for name in ("FILE.py", *installed_games()):
+            typer.echo(f"   build-tables game {name} [--set NAME=VALUE]")
 
 
 def _estimate(game: Game, out: Path) -> dict[str, Any]:

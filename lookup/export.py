@@ -21,7 +21,14 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 import numpy as np
 
 from lookup.atomic import put_in_place, temporary_beside
-from lookup.errors import CallerError, CorruptTableError, FailureError, InvalidParameterError
+from lookup.errors import (
+    CallerError,
+    CorruptTableError,
+    FailureError,
+    InvalidParameterError,
+    MissingGameError,
+)
+from lookup.games.unknown import UnknownGame
 from lookup.progress import silent
 from lookup.values import Outcome
 
@@ -224,6 +231,8 @@ def _write_array(
 def _write_dot(table: Table, file: TextIO) -> None:
     """Positions and moves. Where a move ends the game outside the index, it leads to its outcome."""
     game = table.game
+    if isinstance(game, UnknownGame):
+        raise MissingGameError(table.info.game, "a graph of moves")
     if game.parts > 1:
         expected = "csv, json or npz: its moves lead to sums of positions, which no graph shows"
         raise InvalidParameterError(f"the format for {table.name}", "dot", expected)

@@ -6,6 +6,7 @@ And tables from strangers: whatever they say, nothing is imported for it and not
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import tracemalloc
@@ -242,3 +243,25 @@ def test_parameters_of_a_stranger_are_checked_before_the_class_sees_them(
     path = stranger(tmp_path / "trap.h5", game="subtract", name="subtract-20", parameters=said)
     with pytest.raises(CorruptTableError, match="heap cannot be"):
         open_table(path, game=rules)
+
+
+def test_a_rule_that_raises_is_one_line_that_names_its_own(tmp_path: Path) -> None:
+    """Not called a fault of ours, and no traceback."""
+    texts = "\n    def format(self, index):\n        return {}[index] if index == 70 else str(index)\n"
+    rules = SUBTRACT.replace("count = 0", "count = 0 if index != 70001 else [][1]")
+    cases = (
+        (
+            rules.replace("most=1000", "most=10**6"),
+            "heap=70100",
+            "successors fails: IndexError",
+        ),
+        (SUBTRACT + texts, "heap=100", "format .*KeyError: 70"),
+    )
+    for source, setting, words in cases:
+        write_game(tmp_path, source)
+        result = run(
+            "build-tables", "game", "own.py", "--set", setting, "--engine", "python", cwd=tmp_path
+        )
+        assert result.code == 1
+        assert re.search(rf"error: own.py, line \d+: {words}", one_line(result)), result.error
+        assert not list(tmp_path.glob("tables/*"))

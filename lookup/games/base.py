@@ -33,7 +33,8 @@ OPTIONAL, with what holds without it
     predecessors(index, out)  distinct indices with a move to this one   (solvers find them by search)
     max_predecessors          no position has more of them than this     (max_moves)
     is_position(index)        0 for holes in the index                   (there are no holes)
-    symmetries, transform     number of symmetries, and index under k    (1: none but the identity)
+    symmetries, transform     number of symmetries, and index under k; used
+                              by `retrograde` and `distance`             (1: none but the identity)
     parts, components(text)   positions that are sums of others: see `parts`     (1: moves make none)
     filling                   every remoteness by a shorter way, see `Filling`   (solvers search)
     work                      the work of solving it, in usual indices   (size)
