@@ -12,6 +12,7 @@ import typer
 from lookup import __version__
 from lookup.console import (
     GameOption,
+    GamesOption,
     JsonFlag,
     TableArgument,
     TablesOption,
@@ -20,7 +21,7 @@ from lookup.console import (
     print_json,
     run,
 )
-from lookup.errors import CallerError, MissingTableError
+from lookup.errors import CallerError, FailureError, MissingTableError
 from lookup.games import closed_form
 from lookup.response import info_fields, is_unknown, line_fields, move_fields, probe_fields
 from lookup.table import open_table
@@ -240,6 +241,38 @@ def _block() -> str:
     except UnicodeEncodeError:
         return "#"
     return "█"
+
+
+@app.command(epilog="Example: lookup serve --port 8080")
+def serve(
+    host: Annotated[
+        str, typer.Option("--host", metavar="HOST", help="Listen here; 0.0.0.0 is for everybody.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, metavar="PORT", help="0 is any free port.")
+    ] = 8000,
+    tables: TablesOption = None,
+    game: GamesOption = None,
+) -> None:
+    """A page to explore all tables in a browser, and the same answers over HTTP, until Ctrl-C."""
+    try:
+        from lookup.service import server  # of the extra; no other command needs it
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if package == "lookup":
+            raise
+        raise FailureError(
+            f"lookup serve needs {package!r}, which is not installed: install the extra 'serve', as in "
+            "pip install 'endtable[serve]'"
+        ) from error
+    with open_tablebase(tables or [Path("tables")], games=game or ()) as opened:
+        number = len(list(opened))
+        server.serve(
+            opened,
+            host,
+            port,
+            lambda address: typer.echo(f"serving {number} tables at {address} (Ctrl-C stops)"),
+        )
 
 
 @contextmanager

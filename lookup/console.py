@@ -34,14 +34,13 @@ TablesOption: TypeAlias = Annotated[
 ]
 
 
-GameOption: TypeAlias = Annotated[
-    str | None,
-    typer.Option(
-        "--game",
-        metavar="FILE.py[:Class]",
-        help="The rules of a game of your own: a Python file, which is run.",
-    ),
-]
+_OWN_GAME = typer.Option(
+    "--game",
+    metavar="FILE.py[:Class]",
+    help="The rules of a game of your own: a Python file, which is run.",
+)
+GameOption: TypeAlias = Annotated[str | None, _OWN_GAME]
+GamesOption: TypeAlias = Annotated[list[str] | None, _OWN_GAME]
 
 
 def application(summary: str) -> typer.Typer:

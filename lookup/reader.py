@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 from array import array
+from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, get_args
 
@@ -56,8 +57,8 @@ if TYPE_CHECKING:
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLETCHER32_FILTER = 3
-Rules: TypeAlias = Game | type[Game]
-"""A game, or the class of it: its parameters are in the file."""
+Rules: TypeAlias = Game | type[Game] | Mapping[str, type[Game]]
+"""A game, or the class of it, whose parameters are in the file; or classes by the names of games."""
 
 MOST_THREADS = 8
 """Beyond these, threads that decode wait for the interpreter's lock more than they work."""
@@ -221,7 +222,10 @@ class TableFile:
 
     def _kind(self) -> type[Game] | None:
         """The class of its game: the one that was given, one of ours, or an installed one."""
-        kind = type(self._rules) if isinstance(self._rules, Game) else self._rules
+        rules = self._rules
+        kind = type(rules) if isinstance(rules, Game) else rules
+        if isinstance(kind, Mapping):
+            kind = kind.get(self.info.game)
         if kind is None:
             try:
                 return game_class(self.info.game)

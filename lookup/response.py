@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games.unknown import UnknownGame
+from lookup.values import Outcome
 
 if TYPE_CHECKING:
     from lookup.answers import Answers, Move
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 HISTOGRAM_STEPS = 1000
 """A histogram of remoteness has at most this many entries; longer games are counted in wider steps."""
+
+LARGEST_INDEX = (1 << 63) - 1
 
 COUNTED_INDICES = 1 << 28
 """What a larger table holds is counted only on demand: all of it has to be read."""
@@ -47,6 +51,51 @@ def probe_fields(table: Answers, position: str) -> dict[str, Any]:
         "position": position,
         **value_fields(table.probe(position)),
         "moves": None if is_unknown(table) else [move_fields(move) for move in table.moves(position)],
+    }
+
+
+def batch_fields(table: Answers, positions: list[str]) -> list[dict[str, Any]]:
+    """Many positions, each as `probe_fields` has it but without its moves."""
+    return [
+        {"table": table.name, "position": position, **value_fields(table.probe(position))}
+        for position in positions
+    ]
+
+
+def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:
+    """Many indices, as columns: an array for each field of a value, null if it is not stored.
+
+    An index that is not a position has the outcome "not a position"; like a draw it has no remoteness.
+
+    Raises:
+        InvalidPositionError: an index is out of range.
+    """
+    for index in (min(indices, default=0), max(indices, default=0)):
+        if abs(index) > LARGEST_INDEX:  # numpy would make other numbers of these, or none
+            raise InvalidPositionError(index, f"an index from 0 to {LARGEST_INDEX}")
+    values = table.probe_many(indices)
+    words = [str(outcome) for outcome in Outcome]
+    remoteness = None
+    if values.remoteness is not None:
+        ends = (values.outcome == Outcome.WIN) | (values.outcome == Outcome.LOSS)
+        remoteness = values.remoteness.tolist()
+        if not ends.all():
+            remoteness = [plies if end else None for plies, end in zip(remoteness, ends, strict=True)]
+    return {
+        "table": table.name,
+        "outcome": [words[code] for code in values.outcome.tolist()],
+        "remoteness": remoteness,
+        "grundy": None if values.grundy is None else values.grundy.tolist(),
+    }
+
+
+def board_fields(table: Answers, position: str) -> dict[str, Any]:
+    """A position as a picture in lines of text, and whether the game is over there."""
+    table.probe(position)  # a picture may be drawn of anything; only of positions is it shown
+    return {
+        "position": position,
+        "board": table.game.board(position),
+        "over": not is_unknown(table) and not table.game.moves(position),
     }
 
 
@@ -85,6 +134,7 @@ def info_fields(table: Table, count: bool = False) -> dict[str, Any]:
     return {
         "table": info.name,
         "game": info.game,
+        "players": table.game.players,
         "parameters": json.loads(info.parameters),
         "rules": info.rules,
         "notation": info.notation,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from os import fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -11,6 +10,7 @@ import numpy as np
 from lookup.answers import Answers
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
+from lookup.games import load_game
 from lookup.games.base import Game
 from lookup.reader import TableFile
 from lookup.records import DecodedRecords, Layout, decoded, open_records
@@ -227,7 +227,7 @@ class Table(Answers):
 def open_table(
     path: str | PathLike[str],
     *,
-    game: Rules | str | PathLike[str] | None = None,
+    game: Game | type[Game] | str | PathLike[str] | None = None,
     cache_bytes: int = CACHE_BYTES,
 ) -> Table:
     """Open one table file.
@@ -246,6 +246,4 @@ def open_table(
     """
     if game is None or isinstance(game, Game | type):
         return Table(Path(path), rules=game, cache_bytes=cache_bytes)
-    from lookup.games.loading import load_game  # our own games do without it
-
-    return Table(Path(path), rules=load_game(fspath(game)), cache_bytes=cache_bytes)
+    return Table(Path(path), rules=load_game(game), cache_bytes=cache_bytes)

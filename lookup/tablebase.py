@@ -9,12 +9,14 @@ from threading import Lock
 from typing import TYPE_CHECKING, Self, TypeAlias
 
 from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError
-from lookup.games import find_game
-from lookup.table import CACHE_BYTES, Table, open_table
+from lookup.games import find_game, load_game
+from lookup.table import CACHE_BYTES, Table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from types import TracebackType
+
+    from lookup.games.base import Game
 
 Place: TypeAlias = str | os.PathLike[str]
 SUFFIX = ".h5"
@@ -41,8 +43,11 @@ def search_path(directories: Iterable[Place] = ()) -> list[Path]:
 class Tablebase:
     """Tables found by name on a search path, opened when first asked for and then kept open."""
 
-    def __init__(self, directories: Iterable[Place], cache_bytes: int) -> None:
+    def __init__(
+        self, directories: Iterable[Place], cache_bytes: int, games: Iterable[type[Game]] = ()
+    ) -> None:
         self.directories = search_path(directories)
+        self._games = {game.name: game for game in games}
         self._cache_bytes = cache_bytes
         self._open: dict[str, Table] = {}
         self._lock = Lock()
@@ -93,7 +98,7 @@ class Tablebase:
         self.close()
 
     def _open_table(self, name: str) -> Table:
-        table = open_table(self.find(name), cache_bytes=self._cache_bytes)
+        table = Table(self.find(name), rules=self._games, cache_bytes=self._cache_bytes)
         if table.name != name:
             table.close()
             raise CorruptTableError(table.path, f"holds the table {table.name!r}, not {name!r}")
@@ -126,8 +131,15 @@ class Tablebase:
         return MissingTableError(name, self.directories, hint=hint)
 
 
-def open_tablebase(*directories: Place | Iterable[Place], cache_bytes: int = CACHE_BYTES) -> Tablebase:
+def open_tablebase(
+    *directories: Place | Iterable[Place],
+    games: Iterable[type[Game] | Place] = (),
+    cache_bytes: int = CACHE_BYTES,
+) -> Tablebase:
     """All tables in the given folders, then in those of $ENDTABLE_PATH, then the packaged ones.
+
+    `games` are the rules of tables whose games are neither ours nor installed: classes, or the files
+    they are written in, which are then run (see `open_table`).
 
     Folders are given one by one or in lists. Each table has a cache of its own of `cache_bytes`; see
     `open_table`.
@@ -139,4 +151,5 @@ def open_tablebase(*directories: Place | Iterable[Place], cache_bytes: int = CAC
     places: list[Place] = []
     for given in directories:
         places.extend([given] if isinstance(given, str | os.PathLike) else given)
-    return Tablebase(places, cache_bytes)
+    rules = [game if isinstance(game, type) else load_game(game) for game in games]
+    return Tablebase(places, cache_bytes, rules)

@@ -59,6 +59,10 @@ def test_the_lookup_command_loads_nothing_of_the_builder() -> None:
     assert "builder" not in loaded_after("import lookup.cli")
 
 
+def test_the_lookup_command_loads_the_server_only_to_serve() -> None:
+    assert loaded_after("import lookup.cli") & {"starlette", "uvicorn"} == set()
+
+
 def test_lookup_never_imports_builder() -> None:
     for path in (ROOT / "lookup").rglob("*.py"):
         text = path.read_text("utf-8")

@@ -1,0 +1,125 @@
+"""Errors as answers: the one place that knows status codes.
+
+Every error is `{"error": {"code", "message"}}`. Messages are the sentences of the library, but name no
+folders of the server and say nothing of what broke inside it: that is for its log.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from lookup.errors import (
+    CallerError,
+    EndtableError,
+    InvalidMoveError,
+    InvalidPositionError,
+    MissingTableError,
+    TableFileError,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from starlette.requests import Request
+
+_LONGEST_QUOTE = 100
+
+log = logging.getLogger("lookup.service")
+
+
+class MalformedRequestError(CallerError):
+    """A request that cannot be understood."""
+
+
+class TooLargeError(CallerError):
+    """A request for more than is answered at once."""
+
+
+class RangeError(CallerError):
+    """A range that a file does not have."""
+
+    def __init__(self, given: str, content_range: str) -> None:
+        super().__init__(f"the file has no range {_quoted(given)}: it is '{content_range}'")
+        self.content_range = content_range
+
+
+class Kind(NamedTuple):
+    """How a kind of error is answered."""
+
+    status: int
+    code: str
+
+
+KINDS: dict[type[Exception], Kind] = {
+    InvalidPositionError: Kind(400, "invalid_position"),
+    InvalidMoveError: Kind(400, "invalid_move"),
+    MissingTableError: Kind(404, "missing_table"),
+    TooLargeError: Kind(413, "too_large"),
+    RangeError: Kind(416, "no_such_range"),
+    MalformedRequestError: Kind(422, "malformed_request"),
+    CallerError: Kind(400, "bad_request"),
+    TableFileError: Kind(500, "unusable_table"),
+    Exception: Kind(500, "internal_error"),
+}
+"""The first that an error is an instance of counts."""
+
+HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
+
+
+def _caller(_: Request, error: Exception) -> JSONResponse:
+    headers = {"content-range": error.content_range} if isinstance(error, RangeError) else None
+    return _answer(_kind(error), _message(error), headers)
+
+
+def _failure(request: Request, error: Exception) -> JSONResponse:
+    log.error("%s: %s", request.url.path, error)
+    return _answer(_kind(error), _message(error))
+
+
+def _http(request: Request, error: Exception) -> JSONResponse:
+    """What the routing itself refuses: no such page, no such method."""
+    assert isinstance(error, HTTPException)
+    kind = Kind(error.status_code, HTTP_CODES.get(error.status_code, "bad_request"))
+    asked = f"{request.method} {_quoted(request.url.path)}"
+    return _answer(kind, f"{asked} is not answered here: {error.detail.lower()}", error.headers)
+
+
+def _unexpected(_: Request, error: Exception) -> JSONResponse:
+    return _answer(_kind(error), _message(error))  # the server logs it, with its traceback
+
+
+HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], JSONResponse]] = {
+    CallerError: _caller,
+    EndtableError: _failure,
+    HTTPException: _http,
+    Exception: _unexpected,
+}
+
+
+def _kind(error: Exception) -> Kind:
+    return next(kind for known, kind in KINDS.items() if isinstance(error, known))
+
+
+def _message(error: Exception) -> str:
+    """One sentence; what the library's own says of this machine is left out."""
+    if isinstance(error, MissingTableError):
+        hint = f"build it with: {error.command}" if error.command else "/api/tables lists what there is"
+        return f"no table {_quoted(error.name)} here; {hint}"
+    if isinstance(error, TableFileError):
+        return f"'{error.path.name}' {error.problem}"
+    if isinstance(error, CallerError):
+        return str(error)
+    return "something broke that you could not know; the log of the server says what"
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE]}...")
+
+
+def _answer(kind: Kind, message: str, headers: Mapping[str, str] | None = None) -> JSONResponse:
+    fields = {"error": {"code": kind.code, "message": message}}
+    return JSONResponse(fields, status_code=kind.status, headers=headers)
