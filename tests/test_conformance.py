@@ -21,6 +21,7 @@ from builder.conformance import (
 )
 from lookup import GAMES, GameError, Outcome, find_game, open_table
 from lookup.games.base import Step
+from lookup.games.loading import installed_game, installed_games
 from lookup.games.rota import Rota
 from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
@@ -44,9 +45,15 @@ MORE_NAMES = [
 GAME_NAMES = sorted({*MORE_NAMES, *(row["table"] for _, _, row in golden_lines())})
 
 
-def test_every_registered_game_is_checked() -> None:
+def examples() -> set[str]:
+    """The names of our example games, which are installed as other people's are."""
+    games = filter(None, map(installed_game, installed_games()))
+    return {game.name for game in games if game.__module__.startswith("lookup.games.examples.")}
+
+
+def test_every_registered_game_and_every_example_is_checked() -> None:
     """Through its golden values, which it must have."""
-    assert {find_game(name).name for name in GAME_NAMES} == set(GAMES)
+    assert {find_game(name).name for name in GAME_NAMES} == {*GAMES, *examples()}
     assert all(GAMES[name].name == name for name in GAMES)
 
 
