@@ -1,7 +1,7 @@
 """Rules written as methods, as functions that a compiler takes: `self.rows` becomes a constant.
 
 `bound(game.successors)` gives a function with the code of the method, in which every attribute of
-`self` that it reads is a closed-over value: a parameter, a tuple, a constant of the class, or another
+`self` that it reads is a global constant: a parameter, a tuple, a constant of the class, or another
 method, bound in the same way. It is made from the method's own source, line by line, so rules exist
 once and errors name the user's lines. Functions and static methods are what they are.
 """
@@ -59,17 +59,15 @@ def _bound(function: Callable[..., Any], outside: list[Callable[..., Any]]) -> F
         for name, (attribute, line) in constants.used.items()
     }
     arguments = ", ".join(argument.arg for argument in definition.args.args[1:])
-    frame = f"def made({', '.join(values)}):\n def {method.__name__}({arguments}): pass\n"
-    module = ast.parse(f"{frame} return {method.__name__}")
-    outer = module.body[0]
-    assert isinstance(outer, ast.FunctionDef)
-    inner = outer.body[0]
-    assert isinstance(inner, ast.FunctionDef)
-    inner.body = body
-    ast.copy_location(inner, definition)
-    made: dict[str, Any] = {}
-    exec(compile(module, method.__code__.co_filename, "exec"), method.__globals__, made)  # noqa: S102 - the user's own method, from the user's own file
-    plain = made["made"](**values)
+    module = ast.parse(f"def {method.__name__}({arguments}): pass")
+    plain_definition = module.body[0]
+    assert isinstance(plain_definition, ast.FunctionDef)
+    plain_definition.body = body
+    ast.copy_location(plain_definition, definition)
+    # Global names and not closed-over ones: numba would not find compiled helpers among these again.
+    known = {**method.__globals__, **values}
+    exec(compile(module, method.__code__.co_filename, "exec"), known)  # noqa: S102 - the user's own code
+    plain = known[method.__name__]
     assert isinstance(plain, FunctionType)
     plain.__qualname__, plain.__module__ = method.__qualname__, method.__module__
     return plain

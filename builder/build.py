@@ -21,14 +21,15 @@ from builder.conformance import check_game, sample_indices
 from builder.executor import execute
 from builder.fallback import engine_for
 from builder.limits import BEYOND, Needs, available_disk, available_memory, usable_memory
-from builder.progress import Progress
 from builder.solvers import distance, grundy, heaps, mask, ordered, retrograde, steps
 from builder.workers import cores
-from builder.writer import put_in_place, stored_as, temporary_beside, write_table
+from builder.writer import stored_as, write_table
 from lookup import __version__
+from lookup.atomic import put_in_place, temporary_beside
 from lookup.errors import BuildError, EndtableError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
+from lookup.progress import Progress
 from lookup.reader import TableFile, in_threads
 from lookup.tablebase import SUFFIX
 
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from builder.solvers.plan import Plan
-    from builder.solvers.solution import Report
     from lookup.games.base import Game, SolverKind
+    from lookup.progress import Report
 
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured

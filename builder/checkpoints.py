@@ -25,9 +25,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from builder.parts import Part, PartWriter, encode_chunk
 from builder.solvers.plan import Piece
-from builder.solvers.solution import silent, slices
+from builder.solvers.solution import slices
 from lookup.errors import BuildError
 from lookup.format import CHUNK_BYTES
+from lookup.progress import silent
 
 try:
     import fcntl
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
 
     from builder.parts import Encoded
     from builder.solvers.plan import Plan, Shard
-    from builder.solvers.solution import Report
+    from lookup.progress import Report
 
 PATIENCE = 20.0
 """Seconds after which a build is worth keeping."""

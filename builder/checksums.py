@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING
 
-from builder.writer import put_in_place, temporary_beside
+from lookup.atomic import put_in_place, temporary_beside
 from lookup.errors import BuildError
 
 if TYPE_CHECKING:

@@ -19,7 +19,6 @@ from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.fallback import InterpretedWarning
 from builder.limits import BEYOND, bytes_from_text, sized
-from builder.progress import Progress
 from builder.thorough import check_thoroughly
 from builder.verify import Verified, verify_file
 from lookup import __version__
@@ -34,10 +33,12 @@ from lookup.console import (
     print_json,
     print_warning,
     run,
+    whole_number,
 )
 from lookup.errors import BuildError, EndtableError
 from lookup.games import GAMES, find_game
 from lookup.games.loading import load_game, with_settings
+from lookup.progress import Progress
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -123,14 +124,6 @@ def default_set(
         write_checksums([table.path for table in built], out)
 
 
-def _number(text: str) -> int:
-    """The number that a user typed; typer's own message would not quote it."""
-    try:
-        return int(text)
-    except ValueError:
-        raise typer.BadParameter(f"{text!r} is not a whole number") from None
-
-
 @app.command(
     epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000"
 )
@@ -141,12 +134,14 @@ def verify(
     sample: Annotated[
         int | None,
         typer.Option(
-            parser=_number,
+            parser=whole_number,
             metavar="N",
             help="Check about so many positions at random, and not the totals.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(parser=_number, metavar="N", help="Which random positions.")] = 0,
+    seed: Annotated[
+        int, typer.Option(parser=whole_number, metavar="N", help="Which random positions.")
+    ] = 0,
     max_memory: MaxMemoryOption = None,
     engine: EngineOption = None,
     game: GameOption = None,
@@ -366,7 +361,9 @@ def _game_command(game: type[Game]) -> Callable[..., None]:
         if one.type is bool:
             annotation: Any = Annotated[bool, typer.Option(flag, help=one.help)]
         else:
-            annotation = Annotated[int, typer.Option(flag, help=one.help, parser=_number, metavar="N")]
+            annotation = Annotated[
+                int, typer.Option(flag, help=one.help, parser=whole_number, metavar="N")
+            ]
         default = inspect.Parameter.empty if one.default is None else one.default
         parameters.append(parameter(one.name, annotation, default))
     defaults = Options()._asdict()

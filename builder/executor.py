@@ -10,7 +10,7 @@ import os
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from typing import TYPE_CHECKING
 
-from builder.solvers.solution import silent
+from lookup.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from builder.checkpoints import Checkpoints, Restored
     from builder.solvers.plan import Plan, Shard
-    from builder.solvers.solution import Report, Solution
+    from builder.solvers.solution import Solution
+    from lookup.progress import Report
 
 
 def execute(

@@ -18,8 +18,8 @@ from lookup.values import Outcome, Value
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from builder.solvers.solution import Report
     from lookup.games.base import Game
+    from lookup.progress import Report
 
 SAMPLE = 4096
 SOLVED = {Engine.NUMBA: 1 << 22, Engine.PYTHON: 1 << 16}

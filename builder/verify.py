@@ -19,7 +19,7 @@ from builder.checks.check import STRETCH, in_words
 from builder.compile import Engine
 from builder.fallback import engine_for
 from builder.limits import require_memory, usable_memory
-from builder.solvers.solution import silent, slices
+from builder.solvers.solution import slices
 from builder.workers import Steps, Workers, cores
 from lookup.blocks import dtype_of
 from lookup.errors import InvalidParameterError, MissingGameError, VerificationError
@@ -35,6 +35,7 @@ from lookup.format import (
 from lookup.games.mask_game import MaskGame
 from lookup.games.step_game import StepGame
 from lookup.games.unknown import UnknownGame
+from lookup.progress import silent
 from lookup.reader import TableFile
 from lookup.records import (
     DECODED_LIMIT,
@@ -50,8 +51,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builder.checks.check import Check, Wrong
-    from builder.solvers.solution import Report
     from lookup.games.base import Game, SolverKind
+    from lookup.progress import Report
     from lookup.reader import Rules
 
 LOOPY: tuple[SolverKind, ...] = ("retrograde", "distance")

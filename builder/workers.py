@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from builder.solvers.solution import Report
+    from lookup.progress import Report
 
 T = TypeVar("T")
 

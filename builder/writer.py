@@ -1,21 +1,18 @@
-"""Write a table file: the same bytes for the same input, and never a half-written file in place."""
+"""Write a table file: the same bytes for the same input."""
 
 from __future__ import annotations
 
-import os
-import re
-import secrets
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from builder.parts import encode_chunk
 from builder.solvers.plan import Piece
-from builder.solvers.solution import silent
 from builder.workers import Workers
 from lookup.blocks import dtype_of
 from lookup.format import DIGESTS, LARGE_TABLE, ZSTD_FILTER, chunk_bytes, table_digest
+from lookup.progress import silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,8 +20,9 @@ if TYPE_CHECKING:
 
     from builder.checkpoints import Checkpoints
     from builder.parts import Encoded
-    from builder.solvers.solution import PackedColumn, Report
+    from builder.solvers.solution import PackedColumn
     from lookup.format import Column, TableInfo
+    from lookup.progress import Report
 
 LEVELS = ((4 << 20, 19), (LARGE_TABLE, 9))
 """Up to so many packed bytes, a table is compressed at that level. From 9 to 19 takes 15 times as long
@@ -36,34 +34,6 @@ them, and gains a twentieth."""
 
 PART_BYTES = 32 << 20
 """What a checkpoint of the writer holds, before compression."""
-
-
-@contextmanager
-def temporary_beside(path: Path) -> Iterator[Path]:
-    """A path in the same folder to write to, gone when the block ends; see `put_in_place`.
-
-    Leftovers of processes that were killed while writing the same file are removed.
-    """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    for leftover in path.parent.glob(f".{path.name}.*.tmp"):
-        if not _is_running(leftover):
-            leftover.unlink(missing_ok=True)
-    temporary = path.parent / f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
-    temporary.touch(exist_ok=False)
-    try:
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def put_in_place(temporary: Path, path: Path) -> None:
-    """Let a finished temporary file take the place of `path`, which is a whole file, old or new.
-
-    The file is flushed to disk before it is renamed: a crash must not leave the name without content.
-    """
-    _flush(temporary)
-    temporary.replace(path)
-    _flush(path.parent)
 
 
 def level_for(table_bytes: int) -> int:
@@ -179,27 +149,3 @@ def _set_attributes(item: Any, attributes: dict[str, int | str]) -> None:
             item.attrs[name] = np.array(text, f"S{max(1, len(text))}")
         else:
             item.attrs[name] = np.int64(value)
-
-
-def _flush(path: Path) -> None:
-    if os.name == "nt" and path.is_dir():
-        return  # Windows cannot open folders, and needs no flush of them
-    handle = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _is_running(temporary: Path) -> bool:
-    """Whether the process that made a temporary file still runs."""
-    match = re.search(r"\.(\d+)\.[0-9a-f]+\.tmp$", temporary.name)
-    if not match or os.name == "nt":
-        return True  # not ours to judge; on Windows the question itself would be a signal
-    try:
-        os.kill(int(match.group(1)), 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True

@@ -20,9 +20,14 @@ from lookup.console import (
     find_file,
     print_json,
     run,
+    whole_number,
 )
 from lookup.errors import CallerError, FailureError, MissingTableError
+from lookup.export import Format, export_descriptor, export_file
 from lookup.games import closed_form
+from lookup.play import Against, Session, Side, seats
+from lookup.play_loop import Loop, read_line, tolerate_any_text
+from lookup.progress import Progress
 from lookup.response import info_fields, is_unknown, line_fields, move_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
@@ -42,6 +47,7 @@ PositionArgument: TypeAlias = Annotated[
 BAR_WIDTH = 40
 HISTOGRAM_LINES = 50
 LONGEST_LINE = 10_000
+LONGEST_GAME = 1000
 
 
 @app.callback(invoke_without_command=True)
@@ -144,6 +150,69 @@ def _print_moves(moves: list[Move]) -> None:
     for move in moves:
         value = f"{move.value!s:<{value_width}}"
         typer.echo(f"  {move.text:<{name_width}}  {value}  {move.position}".rstrip())
+
+
+@app.command(epilog="Example: lookup play rota --as second")
+def play(
+    table: TableArgument,
+    position: PositionArgument = None,
+    side: Annotated[
+        Side, typer.Option("--as", help="The side you play; first is who moves first.")
+    ] = Side.FIRST,
+    against: Annotated[
+        Against, typer.Option("--against", help="Who plays the sides that you do not.")
+    ] = Against.PERFECT,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", parser=whole_number, metavar="N", help="Makes random play repeatable."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option("--limit", min=0, metavar="N", help="Without you, play no more moves than this."),
+    ] = LONGEST_GAME,
+    tables: TablesOption = None,
+    game: GameOption = None,
+) -> None:
+    """Play a game in the terminal, with hints and as many steps back as you like.
+
+    With --as none perfect play comes first and you look on.
+    """
+    with _open(table, tables, game) as opened:
+        players = seats(opened.game, side, against, seed)
+        session = Session(opened, _position(opened, position), players)
+        tolerate_any_text()
+        Loop(session, read_line, typer.echo, limit).run()
+
+
+@app.command(epilog="Example: lookup export rota --to csv --output rota.csv")
+def export(
+    table: TableArgument,
+    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", dir_okay=False, help="Default: standard output."),
+    ] = None,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv and json.")
+    ] = False,
+    tables: TablesOption = None,
+    game: GameOption = None,
+) -> None:
+    """All positions of a table with their values, for other tools.
+
+    Tables of any size, but dot (a graph for Graphviz): that is for small ones. npz needs a file.
+    """
+    with open_table(find_file(table, tables), game=game) as opened:
+        # A bar would stand in the middle of what is shown.
+        shown = output is None and sys.stdout.isatty()
+        progress = Progress.silent() if shown else Progress.on_terminal()
+        with progress.stage(f"{opened.name}: export") as report:
+            if output is None:
+                export_descriptor(opened, to, sys.stdout.fileno(), text=not no_text, report=report)
+                return
+            export_file(opened, to, output, text=not no_text, report=report)
+        size = output.stat().st_size
+        typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
 
 
 @app.command("list", epilog="Example: lookup list")

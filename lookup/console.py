@@ -91,6 +91,14 @@ def find_file(table: str, directories: list[Path] | None = None) -> Path:
     return open_tablebase(directories or [Path("tables")]).find(table)
 
 
+def whole_number(text: str) -> int:
+    """The number that a user typed; typer's own message would not quote it."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     typer.echo(json.dumps(value, indent=2))

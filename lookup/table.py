@@ -192,6 +192,15 @@ class Table(Answers):
             grundy ^= self.probe_index(index).grundy or 0
         return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
 
+    def scan(self) -> Iterator[tuple[int, Values]]:
+        """All indices in order, a stretch at a time: its first index, and its values.
+
+        In bounded memory, however large the table is; holes have outcome 0. O(size).
+        """
+        for low in range(0, self._size, _STRETCH):
+            records = self._records.stretch(low, min(low + _STRETCH, self._size))
+            yield low, decoded(records, self._layout)
+
     def histogram(self, width: int = 1) -> dict[Outcome, list[int]]:
         """For wins and losses, how many positions have remoteness 0, 1, 2, ... O(size).
 
@@ -201,7 +210,7 @@ class Table(Answers):
         steps = longest // width + 1
         counts = {end: np.zeros(steps, np.int64) for end in (Outcome.LOSS, Outcome.WIN)}
         if longest >= 0:
-            for values in self._all_values():
+            for _, values in self.scan():
                 assert values.remoteness is not None
                 for end, count in counts.items():
                     remoteness = values.remoteness[values.outcome == end]
@@ -213,15 +222,10 @@ class Table(Answers):
         largest = self.info.largest_grundy
         counts = np.zeros(largest + 1, np.int64)
         if largest >= 0:
-            for values in self._all_values():
+            for _, values in self.scan():
                 assert values.grundy is not None
                 counts += np.bincount(values.grundy, minlength=largest + 1)
         return [int(count) for count in counts]
-
-    def _all_values(self) -> Iterator[Values]:
-        """The values of all indices in order, a stretch at a time."""
-        for low in range(0, self._size, _STRETCH):
-            yield decoded(self._records.stretch(low, min(low + _STRETCH, self._size)), self._layout)
 
 
 def open_table(

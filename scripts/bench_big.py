@@ -17,14 +17,13 @@ from bench_measure import Row, Workshop, peak_resident, run
 from builder.build import build_table, estimate, rough_seconds
 from builder.checkpoints import PATIENCE
 from builder.compile import Engine
-from builder.progress import Progress
-from builder.solvers.solution import silent
 from lookup.games.tactics import Tactics
+from lookup.progress import Progress, silent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from builder.solvers.solution import Report
+    from lookup.progress import Report
 
 BUILD = "import sys, bench_big; bench_big.build(*sys.argv[1:])"
 MOST_SECONDS, MOST_GIB, MOST_OF_CHECKPOINTS = 600, 12, 1.05

@@ -23,13 +23,18 @@ class Result(NamedTuple):
 MODULES = {"lookup": "lookup.cli", "build-tables": "builder.cli"}
 
 
-def run(*words: str | Path, cwd: Path = ROOT, **environment: str) -> Result:
-    """`run("lookup", "probe", ...)`: exit code, output and error output."""
+def run(*words: str | Path, cwd: Path = ROOT, typed: str | None = None, **environment: str) -> Result:
+    """`run("lookup", "probe", ...)`: exit code, output and error output; `typed` is its input."""
     command = [sys.executable, "-W", "error", "-m", MODULES[str(words[0])], *map(str, words[1:])]
     # A terminal's width and colours must not change what tests compare.
     plain = {"COLUMNS": "120", "NO_COLOR": "1", "TERM": "dumb", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        command, capture_output=True, text=True, cwd=cwd, env={**os.environ, **plain, **environment}
+        command,
+        input=typed,
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, **plain, **environment},
     )
     return Result(done.returncode, done.stdout, done.stderr)
 

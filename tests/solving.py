@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from builder.executor import execute
-from builder.solvers.solution import Report, Solution, silent
+from lookup.progress import Report, silent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from builder.compile import Engine
     from builder.solvers.plan import Plan
+    from builder.solvers.solution import Solution
 
 
 def solve(

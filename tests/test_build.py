@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lookup
-from builder import build, limits, verify, writer
+from builder import build, limits, verify
 from builder.build import build_table
 from builder.compile import Engine
 from builder.executor import execute
-from builder.progress import Progress
-from builder.solvers.solution import silent
+from lookup import atomic
 from lookup.errors import BuildError, GameError, InvalidParameterError, VerificationError
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
@@ -29,6 +28,7 @@ from lookup.games.sticks_heaps import SticksAny, SticksRun
 from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
 from lookup.games.winners_losers import WinnersLosers
+from lookup.progress import Progress, silent
 from lookup.reader import TableFile
 from tests.conftest import ROOT
 from tests.solving import solve
@@ -300,21 +300,21 @@ def test_a_container_may_leave_less(tmp_path: Path) -> None:
 
 def test_two_builds_at_once_do_not_share_a_temporary_file(tmp_path: Path) -> None:
     with (
-        writer.temporary_beside(tmp_path / "x") as one,
-        writer.temporary_beside(tmp_path / "x") as other,
+        atomic.temporary_beside(tmp_path / "x") as one,
+        atomic.temporary_beside(tmp_path / "x") as other,
     ):
         assert one != other
         one.write_text("one")
-        writer.put_in_place(one, tmp_path / "x")
+        atomic.put_in_place(one, tmp_path / "x")
         assert other.exists()
     assert [file.name for file in tmp_path.iterdir()] == ["x"]
 
 
 def test_a_vanished_temporary_file_is_an_error(tmp_path: Path) -> None:
-    with writer.temporary_beside(tmp_path / "x") as temporary:
+    with atomic.temporary_beside(tmp_path / "x") as temporary:
         temporary.unlink()
         with pytest.raises(FileNotFoundError):
-            writer.put_in_place(temporary, tmp_path / "x")
+            atomic.put_in_place(temporary, tmp_path / "x")
 
 
 class WritesTooMuch(Tactics):

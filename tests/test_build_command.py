@@ -232,8 +232,8 @@ def test_a_fault_of_ours_is_one_line_too(tmp_path: Path) -> None:
 def test_long_work_shows_a_bar_on_a_terminal(tmp_path: Path) -> None:
     """On a pseudo-terminal, as a person would see it."""
     code = (
-        "import builder.progress, builder.cli, sys\n"
-        "builder.progress.PATIENCE = 0.0\n"
+        "import lookup.progress, builder.cli, sys\n"
+        "lookup.progress.PATIENCE = 0.0\n"
         "sys.argv = ['build-tables', 'tactics', '--rows', '4', '--cols', '4', '--out', sys.argv[1]]\n"
         "builder.cli.main()"
     )

@@ -126,7 +126,7 @@ def test_packaged_tables_are_found_from_anywhere(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     assert run("lookup", "--version").out.startswith("endtable ")
     assert "probe" in run("lookup").out
-    for command in ("probe", "line", "info", "list", "serve"):
+    for command in ("probe", "line", "info", "list", "play", "export", "serve"):
         result = run("lookup", command, "--help")
         assert result.code == 0
         assert f"Example: lookup {command}" in result.out
@@ -263,7 +263,7 @@ def test_info_counts_what_a_large_table_holds_only_when_asked(
     assert ("grundy:     up to" in short) == ("grundy:" in complete)
     assert CliRunner().invoke(app, ["info", table, "--count"]).output == complete
     with monkeypatch.context() as patch:
-        patch.setattr(Table, "_all_values", lambda _: pytest.fail("read all of it"))
+        patch.setattr(Table, "scan", lambda _: pytest.fail("read all of it"))
         answer = response.info_fields(tables[table])
     assert (answer["histogram"], answer["histogram_width"], answer["grundy"]) == (None, None, None)
     assert answer["longest_remoteness"] == longest

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builder.progress import Progress, short
+from lookup.progress import Progress, short
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def test_nothing_is_shown_of_what_is_over_soon(capsys: pytest.CaptureFixture[str
 
 
 SLOW = """
-from builder import progress
+from lookup import progress
 progress.PATIENCE = progress.LOG_EVERY = 0
 with progress.Progress.on_terminal().stage("t: verify") as report:
     for done in range(5):

@@ -12,10 +12,11 @@ from tests.conftest import ROOT
 
 NAMES = """
     Answers BuildError CallerError ClosedForm CorruptTableError EndtableError FailureError
-    FormatVersionError GAMES Game GameError HeapGame InvalidMoveError InvalidParameterError
-    InvalidPositionError MaskGame MissingTableError Move NotATableError Outcome Step StepGame Table
-    TableFileError Tablebase UnknownGameError Value Values VerificationError __version__ closed_form
-    find_game open_table open_tablebase
+    FormatVersionError GAMES Game GameError HeapGame InvalidGameError InvalidMoveError
+    InvalidParameterError InvalidPositionError MaskGame MissingGameError MissingTableError Move
+    NotATableError Outcome RulesChangedError Step StepGame Table TableFileError Tablebase UnknownGame
+    UnknownGameError Value Values VerificationError __version__ closed_form find_game load_game
+    open_table open_tablebase parameter
 """.split()  # noqa: SIM905 - as a list it would fill a screen
 
 HEAVY = {
@@ -50,9 +51,26 @@ def test_importing_lookup_loads_nothing_heavy() -> None:
     assert loaded_after("import lookup") & HEAVY == set()
 
 
+def test_importing_lookup_loads_no_module_of_its_commands() -> None:
+    parts = ("atomic", "cli", "console", "export", "play", "play_loop", "progress", "response")
+    code = (
+        f"import lookup, sys; print(*[name for name in {parts!r} if 'lookup.' + name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT)
+    assert (done.returncode, done.stdout) == (0, "\n")
+
+
 def test_h5py_is_loaded_when_a_table_is_opened() -> None:
     code = "import lookup; lookup.open_tablebase()['rota'].probe_index(0)"
     assert loaded_after(code) & HEAVY == {"h5py"}
+
+
+def test_games_from_outside_are_looked_for_only_when_needed() -> None:
+    code = (
+        "import lookup, sys; lookup.open_tablebase()['rota'].best('x.o/.x./..o x')\n"
+        "assert not {'lookup.games.loading', 'lookup.games.rules_digest'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
 
 
 def test_the_lookup_command_loads_nothing_of_the_builder() -> None:

@@ -17,7 +17,7 @@ from builder.checks import moves, totals
 from builder.checks.check import Check
 from builder.compile import Engine
 from builder.solvers import distance, mask, retrograde
-from builder.solvers.solution import PackedColumn, Solution, packed_remoteness, silent
+from builder.solvers.solution import PackedColumn, Solution, packed_remoteness
 from builder.verify import verify_file
 from builder.workers import Steps, Workers
 from builder.writer import write_table
@@ -31,6 +31,7 @@ from lookup.errors import (
 )
 from lookup.format import TableInfo, Totals, outcome_column
 from lookup.games.tactics import Tactics
+from lookup.progress import silent
 from lookup.reader import TableFile
 from lookup.records import Layout, decode_records, decoded_bytes
 from tests.solving import solve

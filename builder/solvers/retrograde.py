@@ -21,7 +21,7 @@ import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule
 from builder.conformance import broken_rule
-from builder.solvers.plan import Piece, Plan, Shard
+from builder.solvers.plan import Piece, Plan, Shard, chain
 from builder.solvers.solution import (
     Solution,
     packed_classes,
@@ -29,6 +29,7 @@ from builder.solvers.solution import (
     packed_remoteness,
     slices,
 )
+from builder.workers import cores
 from lookup.errors import GameError
 from lookup.format import Totals
 from lookup.values import Outcome
@@ -80,9 +81,9 @@ class RetrogradePlan(Plan):
     """Outcome and remoteness of every index or, if the game has symmetries, of every class.
 
     The first stage opens ranges of nodes: it settles what has ended and counts the moves of the rest.
-    The second, for games without predecessors, lists their moves turned round. Then a stretch of the
-    queue is a stage; the plan finds its place there again by `cursor`: the stage, and where the queue
-    begins and ends.
+    The second, for games without predecessors, lists moves turned round, for ranges of where they lead.
+    Then a stretch of the queue is a stage; the plan finds its place there again by `cursor`: the stage,
+    and where the queue begins and ends.
     """
 
     settles: ClassVar[bool] = False
@@ -95,9 +96,10 @@ class RetrogradePlan(Plan):
         self._nodes = Nodes.of(game, engine)
         count = self._nodes.count
         listed = game.predecessors is None
-        # Counting the moves into a node is not for several threads.
-        self.parallel = engine == Engine.NUMBA and not listed
+        self.parallel = engine == Engine.NUMBA
         self.total = count * (3 if listed else 2)
+        # Half the bytes are half the cache misses, and these are what listing moves costs.
+        places_type = np.uint32 if count * game.max_moves < 1 << 32 else np.uint64
         self.arrays = {
             "cursor": np.array([OPEN, 0, 0], np.int64),
             "outcome": np.full(count, UNSETTLED, np.uint8),
@@ -106,7 +108,7 @@ class RetrogradePlan(Plan):
             # Every node enters the queue once, in the order of remoteness.
             "queue": np.zeros(count, np.uint32),
             # The predecessors of node v are sources[places[v] : places[v + 1]], if they are listed.
-            "places": np.zeros(count + 1 if listed else 0, np.int64),
+            "places": np.zeros(count + 1 if listed else 0, places_type),
             "sources": np.zeros(count * game.max_moves if listed else 0, np.uint32),
         }
         self._rules = rule(game.successors, engine), rule(game.predecessors or game.successors, engine)
@@ -115,13 +117,15 @@ class RetrogradePlan(Plan):
     def stages(self) -> Iterator[Sequence[Shard]]:
         """Open, list, and go through the queue, from where the cursor says."""
         cursor, count = self.arrays["cursor"], self._nodes.count
+        listed = self._game.predecessors is None
         if cursor[0] == OPEN:
-            yield [Shard(low, high, high - low) for low, high in slices(0, count, _SLICE)]
+            # Counting the moves into a node is not for several threads at once.
+            yield chain(slices(0, count, _SLICE), ()) if listed else _apart(count, _SLICE)
             np.cumsum(self.arrays["places"], out=self.arrays["places"])
             cursor[0] = LIST
         if cursor[0] == LIST:
-            if len(self.arrays["places"]):
-                yield [Shard(low, high, high - low) for low, high in slices(0, count, _SLICE)]
+            if listed:
+                yield _apart(count, -(-count // (cores() if self.parallel else 1)))
             outcome = self.arrays["outcome"]
             ended = np.flatnonzero((outcome == LOSS) | (outcome == WIN))
             self.arrays["queue"][: len(ended)] = ended
@@ -190,6 +194,11 @@ class RetrogradePlan(Plan):
     def _index(self, node: int) -> int:
         """An index that a node stands for."""
         return int(self._nodes.representatives[node]) if len(self._nodes.classes) else node
+
+
+def _apart(count: int, step: int) -> list[Shard]:
+    """Shards that do not need each other: a range of nodes each."""
+    return [Shard(low, high, high - low) for low, high in slices(0, count, step)]
 
 
 def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same for both
@@ -273,7 +282,7 @@ def _open_nodes(
     high: int,
     outcome: NDArray[np.uint8],
     unrefuted: NDArray[np.uint16],
-    places: NDArray[np.int64],
+    places: NDArray[np.unsignedinteger],
 ) -> int:
     """Settle what has ended; count the moves out of the rest and, if asked to, into each node.
 
@@ -318,14 +327,15 @@ def _list_sources(
     low: int,
     high: int,
     outcome: NDArray[np.uint8],
-    places: NDArray[np.int64],
+    places: NDArray[np.unsignedinteger],
     sources: NDArray[np.uint32],
 ) -> None:
-    """Write each node to the lists of the nodes it moves to, last place first.
+    """Write each node to the lists of the nodes from `low` to before `high` that it moves to.
 
-    `places` holds where each list ends at the start, and where it begins at the end.
+    `places` holds where each list ends at the start, and where it begins at the end. Threads share the
+    lists, not the nodes: all moves are made once by each, which takes less time than to write them.
     """
-    for node in range(low, high):
+    for node in range(len(outcome)):
         if outcome[node] != UNSETTLED:
             continue
         if len(classes):
@@ -333,8 +343,9 @@ def _list_sources(
         else:
             count = successors(node, out)
         for at in range(count):
-            places[out[at]] -= 1
-            sources[places[out[at]]] = node
+            if low <= out[at] < high:
+                places[out[at]] -= 1
+                sources[places[out[at]]] = node
 
 
 @Kernel
@@ -342,7 +353,7 @@ def _propagate(
     predecessors: Neighbours,
     classes: NDArray[np.int32],
     representatives: NDArray[np.int64],
-    places: NDArray[np.int64],
+    places: NDArray[np.unsignedinteger],
     sources: NDArray[np.uint32],
     alone: bool,
     most_sources: int,
@@ -370,7 +381,8 @@ def _propagate(
             continue
         begin = 0
         if len(places):
-            begin, count = places[node], places[node + 1] - places[node]
+            begin = int(places[node])
+            count = int(places[node + 1]) - begin
         elif len(classes):
             count = _class_neighbours(predecessors, classes, representatives, node, most_sources, out)
         else:

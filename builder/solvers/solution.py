@@ -29,13 +29,6 @@ _STRETCH = 1 << 22  # items looked at a time
 Items: TypeAlias = Callable[[int, int], "NDArray[np.unsignedinteger]"]
 """A stretch of items, from the first number to before the second."""
 
-Report: TypeAlias = Callable[[int, int], None]
-"""Told now and then how many steps are done, of how many in all."""
-
-
-def silent(done: int, total: int) -> None:
-    """The report of a caller who does not want to know."""
-
 
 class Elements(Protocol):
     """Packed elements that can be asked for stretch by stretch: an array, or `Computed`."""

@@ -50,30 +50,20 @@ are made smaller and perhaps split (`HeapGame`), and games that only state steps
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
-import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, MutableSequence
 from functools import cached_property
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Literal,
-    NamedTuple,
-    Self,
-    TypeAlias,
-    dataclass_transform,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from lookup.errors import GameError, InvalidMoveError, InvalidParameterError, InvalidPositionError
-from lookup.games.parameters import Parameter, Parameters, checked, declared, parameter
+from lookup.errors import GameError, InvalidMoveError, InvalidPositionError
+from lookup.games.named import Named
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
     from lookup.answers import ClosedForm
     from lookup.games.filling import Filling
+    from lookup.games.parameters import Parameters
 
 Neighbours: TypeAlias = Callable[[int, MutableSequence[int]], int]
 IndexTest: TypeAlias = Callable[[int], int]
@@ -122,33 +112,10 @@ class Step(NamedTuple):
     end: Outcome | None = None
 
 
-@dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, parameter))
-class Game(ABC):
+class Game(Named):
     """One game with its parameters fixed. The module docstring says what a subclass provides."""
 
-    name: ClassVar[str]
     solver: ClassVar[SolverKind] = "retrograde"
-    _parameters: ClassVar[tuple[Parameter, ...]] = ()
-    _is_named: ClassVar[bool] = False
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        cls._is_named = cls._is_named or "name" in cls.__dict__
-        if not cls._is_named:
-            # TicTacToe is tic-tac-toe, KRKEndgame is krk-endgame.
-            border = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])"
-            cls.name = re.sub(border, "-", cls.__name__).replace("_", "-").strip("-").lower()
-        dataclasses.dataclass(frozen=True)(cls)
-        # A user's own decorator makes the class once more. It would stumble over these two, which
-        # `Game` has as well, and forget what is said of the parameters.
-        del cls.__setattr__, cls.__delattr__
-        cls._parameters = declared(cls)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r} of a game")
-
-    def __delattr__(self, name: str) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot delete {name!r} of a game")
 
     # --- REQUIRED ---------------------------------------------------------------------------------
 
@@ -266,10 +233,6 @@ class Game(ABC):
         indices = after if isinstance(after, tuple) else (after,)
         return "+".join(map(self.format, indices))
 
-    def board(self, text: str) -> str:
-        """The picture of a position as lines of text; the text itself if a game has no other."""
-        return text
-
     @property
     def plays_sums(self) -> bool:
         """Whether texts may be sums of positions, each of which is played on its own."""
@@ -324,6 +287,15 @@ class Game(ABC):
                 return step
         raise InvalidMoveError(move, text, f"one of {', '.join(step.text for step in steps) or 'none'}")
 
+    def board(self, text: str) -> str:
+        """The picture of a position given as text, in as many lines as it takes; for people.
+
+        Raises:
+            InvalidPositionError: the text is not exactly the text of a position.
+        """
+        self.components(text)
+        return text
+
     @property
     def rules(self) -> str:
         """The rules in words, for people who have only the file."""
@@ -359,72 +331,7 @@ class Game(ABC):
         """Answers from a formula, for positions beyond any table."""
         return None
 
-    # --- OPTIONAL: names --------------------------------------------------------------------------
-
-    @property
-    def table_name(self) -> str:
-        """The name of this game's table; the file is `<table_name>.h5`."""
-        return "-".join([self.name, *(str(int(value)) for value in self.parameters.values())])
-
-    @classmethod
-    def from_table_name(cls, table_name: str) -> Self | None:
-        """The game whose table has this name, or None if it is not a name of this kind."""
-        types = cls.parameter_types()
-        pattern = re.escape(cls.name) + r"-(\d{1,9})" * len(types)
-        if not (match := re.fullmatch(pattern, table_name)):
-            return None
-        values = zip(types.items(), map(int, match.groups()), strict=True)
-        game = cls.from_parameters({name: kind(value) for (name, kind), value in values})
-        return game if game.table_name == table_name else None
-
-    @classmethod
-    def command(cls) -> tuple[str, ...]:
-        """The words after `build-tables` that name this game."""
-        return (cls.name,) if cls.is_ours() else ("game", cls.name)
-
-    @property
-    def build_command(self) -> str:
-        """The command that builds this game's table."""
-        words = ["build-tables", *self.command()]
-        for key, value in self.parameters.items():
-            flag = f"--{key.replace('_', '-')}"
-            if words[1] == "game":
-                words += ["--set", f"{key}={int(value)}"]
-            elif not isinstance(value, bool):
-                words += [flag, str(value)]
-            elif value:
-                words.append(flag)
-        return " ".join(words)
-
     # --- what every game has from the above -------------------------------------------------------
-
-    @property
-    def parameters(self) -> Parameters:
-        """The parameters by name, as the table file records them."""
-        return {one.name: getattr(self, one.name) for one in self._parameters}
-
-    @classmethod
-    def declared_parameters(cls) -> tuple[Parameter, ...]:
-        """The parameters with their types, defaults, bounds and help."""
-        return cls._parameters
-
-    @classmethod
-    def from_parameters(cls, parameters: dict[str, object]) -> Self:
-        """The game with these parameters, as `parameters` gave them.
-
-        Raises:
-            InvalidParameterError: a name or a type that this game does not have, or a bad value.
-        """
-        known = cls.parameter_types()
-        if set(parameters) != set(known):
-            expected = f"exactly {', '.join(known) or 'none'}"
-            raise InvalidParameterError("parameters", sorted(parameters), expected)
-        return cls(**checked(cls._parameters, parameters))
-
-    @classmethod
-    def is_ours(cls) -> bool:
-        """Whether it comes with Endtable, so that its version says what the rules are."""
-        return cls.__module__.rpartition(".")[0] == __package__
 
     @property
     def rules_digest(self) -> str:
@@ -434,11 +341,6 @@ class Game(ABC):
         from lookup.games.rules_digest import rules_digest  # our own games do without it
 
         return rules_digest(type(self))
-
-    @classmethod
-    def parameter_types(cls) -> dict[str, type[int]]:
-        """The type of each parameter: int or bool."""
-        return {one.name: one.type for one in cls._parameters}
 
     @property
     def players(self) -> int:

@@ -189,6 +189,16 @@ class Clock(Game):
             index //= base
         return ("," if self.k >= 10 else "").join(reversed(digits))
 
+    def board(self, text: str) -> str:
+        """The digits clockwise, the one under the hand marked.
+
+        >>> Clock(4, 2).board("2100")
+        '[2] 1 0 0'
+        """
+        self.parse(text)
+        hand, *others = text.split(",") if self.k >= 10 else list(text)
+        return " ".join([f"[{hand}]", *others])
+
     def moves(self, text: str) -> list[Step]:
         """Both commands, also where they do the same."""
         after = self.successors_of(self.parse(text))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import importlib.metadata
 import inspect
-import linecache
 import re
 import sys
 import traceback
@@ -21,6 +20,7 @@ from typing import TYPE_CHECKING
 
 from lookup.errors import EndtableError, InvalidGameError, InvalidParameterError
 from lookup.games.base import Game
+from lookup.games.sources import SOURCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -109,9 +109,7 @@ def _module(path: Path, content: bytes) -> ModuleType:
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         reason = getattr(error, "msg", error)
         raise InvalidGameError(path.name, f"is not Python{line}: {reason}") from None
-    # What runs is what can be looked up later: without a time, the entry is never read again.
-    text = content.decode("utf-8", "replace")
-    linecache.cache[str(path)] = len(text), None, text.splitlines(keepends=True), str(path)
+    setattr(module, SOURCE, content.decode("utf-8", "replace"))
     sys.modules[module.__name__] = module
     sys.path.insert(0, str(path.parent))  # as if it were run: modules beside it are found
     try:
@@ -168,7 +166,7 @@ def _usable(game: type[Game], source: str) -> type[Game]:
     if not isinstance(game.name, str) or not NAME.fullmatch(game.name):
         problem = f"has the name {game.name!r}: expected small letters, digits, '-' between words"
         raise InvalidGameError(source, problem)
-    for field in fields(game):  # type: ignore[arg-type]  # `Game` makes each subclass a dataclass
+    for field in fields(game):
         if field.type not in (int, bool, "int", "bool"):
             problem = (
                 f"has a parameter {field.name!r} that is neither int nor bool: expected "

@@ -27,6 +27,16 @@ RING = (0, 1, 2, 5, 8, 7, 6, 3)  # clockwise from the north-west
 POINTS = ("nw", "n", "ne", "w", "c", "e", "sw", "s", "se")
 POWERS = (1, 3, 9, 27, 81, 243, 729, 2187, 6561)
 
+WHEEL = """\
+       n
+nw {}---{}---{} ne
+   | \\ | / |
+ w {}---{}---{} e      c is the hub
+   | / | \\ |
+sw {}---{}---{} se
+       s
+{mover} to move"""
+
 
 def _mask(*cells: int) -> int:
     return sum(1 << cell for cell in cells)
@@ -270,6 +280,23 @@ class Rota(Game):
         signs = "." + mover + ("o" if mover == "x" else "x")
         cells = "".join(signs[index // power % 3] for power in POWERS)
         return f"{cells[:3]}/{cells[3:6]}/{cells[6:]} {mover}"
+
+    def board(self, text: str) -> str:
+        r"""The wheel with the names of its points, and the player to move.
+
+        >>> print(Rota().board("x.o/.x./..o x"))
+               n
+        nw x---.---o ne
+           | \ | / |
+         w .---x---. e      c is the hub
+           | / | \ |
+        sw .---.---o se
+               s
+        x to move
+        """
+        self.parse(text)
+        cells, mover = text.replace("/", "").split(" ")
+        return WHEEL.format(*cells, mover=mover)
 
     def moves(self, text: str) -> list[Step]:
         """The legal moves; colours stay as in `text`, where the index knows only mine and theirs."""

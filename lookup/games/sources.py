@@ -11,12 +11,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from types import FunctionType
 
+SOURCE = "__endtable_source__"
+"""Where a module that we have run keeps its source: its file may be another by now."""
+
 
 def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:
     """A copy of the definition of a function, or None if its source is not to be had."""
     code = function.__code__
-    linecache.checkcache(code.co_filename)
-    source = "".join(linecache.getlines(code.co_filename, function.__globals__))
+    source = function.__globals__.get(SOURCE)
+    if not isinstance(source, str):
+        linecache.checkcache(code.co_filename)
+        source = "".join(linecache.getlines(code.co_filename, function.__globals__))
     found = _definitions(source).get((code.co_name, code.co_firstlineno), [])
     return copy.deepcopy(found[0]) if len(found) == 1 else None
 

@@ -19,6 +19,7 @@ from lookup.games.sticks_row import (
     STICK,
     checked,
     chosen,
+    drawn,
     named,
     require_listable,
     segments,
@@ -69,6 +70,10 @@ class _Sticks(HeapGame):
     def format(self, index: int) -> str:
         """The row of so many sticks without a gap."""
         return written([index] if index else [])
+
+    def board(self, text: str) -> str:
+        """The row with the numbers of its sticks."""
+        return drawn(text)
 
     def move_name(self, index: int, after: int) -> str:
         """The first sticks of the row."""

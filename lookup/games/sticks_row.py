@@ -20,6 +20,7 @@ NOTATION = (
     "One character a stick, '|' present, '.' taken: '|||.||'. A move is the numbers of the sticks it "
     "takes, counted from 1 at the left with the taken ones: '3', '2,5' or '4-6'."
 )
+DRAWN_IN_A_LINE = 20
 MOST_LISTED = 10_000_000
 """Characters of all rows after the moves of one; 2,200 sticks, if a move takes one or two."""
 
@@ -57,6 +58,25 @@ def without(row: str, sticks: Sequence[int]) -> str:
     for stick in sticks:
         left[stick - 1] = TAKEN
     return "".join(left)
+
+
+def drawn(row: str) -> str:
+    """The picture of a row, its numbers beneath; long ones go on below.
+
+    >>> print(drawn("||.|"))
+    | | . |
+    1 2 3 4
+
+    Raises:
+        InvalidPositionError: the row is not one.
+    """
+    width = len(str(len(checked(row))))
+    lines: list[str] = []
+    for low in range(0, len(row), DRAWN_IN_A_LINE):
+        sticks = row[low : low + DRAWN_IN_A_LINE]
+        lines.append(" ".join(f"{stick:>{width}}" for stick in sticks))
+        lines.append(" ".join(f"{at:>{width}}" for at in range(low + 1, low + len(sticks) + 1)))
+    return "\n".join(lines)
 
 
 def require_listable(row: str, moves: int) -> None:

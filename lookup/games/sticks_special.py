@@ -26,6 +26,7 @@ from lookup.games.sticks_row import (
     STICK,
     checked,
     chosen,
+    drawn,
     named,
     require_listable,
     segments,
@@ -220,6 +221,11 @@ class SticksSpecial(StepGame):
         taken += [(at, at + 1, at + 2) for at in there if text[at - 1 : at + 2] == STICK * 3]
         known: dict[tuple[int, ...], int] = {}
         return [self._step(text, sticks, known) for sticks in taken]
+
+    def board(self, text: str) -> str:
+        """The row with the numbers of its sticks."""
+        self.parse(text)  # drawn or not, a row must fit the table
+        return drawn(text)
 
     def play(self, text: str, move: str) -> Step:
         """The move that takes the named sticks."""

@@ -16,6 +16,11 @@ _TO_TEXT = str.maketrans("01", ".X")
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
 
 
+def _letters(col: int) -> str:
+    """The name of a column; after z they go on as aa, ab, ...: boards are as long as 36 cells."""
+    return chr(97 + col) if col < 26 else "a" + chr(97 + col - 26)
+
+
 class Tactics(MaskGame):
     """Fill runs of cells in a row or column; whoever fills the last cell loses (TacTix, Bulo)."""
 
@@ -110,11 +115,26 @@ class Tactics(MaskGame):
         last = self._cell_name(mask.bit_length() - 1)
         return first if first == last else f"{first}-{last}"
 
+    def board(self, text: str) -> str:
+        """The cells, with the letters of columns above and the numbers of rows at the left.
+
+        >>> print(Tactics(2, 3).board("X.X/..X"))
+          a b c
+        1 X . X
+        2 . . X
+        """
+        self.parse(text)
+        columns = [_letters(col) for col in range(self.cols)]
+        lines = [("", columns), *((str(number), row) for number, row in enumerate(text.split("/"), 1))]
+        margin, width = len(str(self.rows)), len(columns[-1])
+        return "\n".join(
+            " ".join([f"{label:>{margin}}", *(f"{cell:>{width}}" for cell in cells)])
+            for label, cells in lines
+        )
+
     def _cell_name(self, cell: int) -> str:
         row, col = divmod(cell, self.cols)
-        # Columns after z go on as aa, ab, ...: boards are as long as 36 cells.
-        letters = chr(97 + col) if col < 26 else "a" + chr(97 + col - 26)
-        return f"{letters}{row + 1}"
+        return f"{_letters(col)}{row + 1}"
 
     @property
     def table_name(self) -> str:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from rich.progress import Progress as Bars
 
-    from builder.solvers.solution import Report
+Report: TypeAlias = Callable[[int, int], None]
+"""Told now and then how many steps are done, of how many in all."""
 
 PATIENCE = 1.0
 """Seconds before a bar appears: what is done sooner needs none."""
@@ -21,8 +23,12 @@ LOG_EVERY = 60.0
 """Seconds between two lines where the output is no terminal."""
 
 
+def silent(done: int, total: int) -> None:
+    """The report of a caller who does not want to know."""
+
+
 class Progress:
-    """Shows the stages of a build one after the other."""
+    """Shows the stages of long work one after the other."""
 
     def __init__(self, *, bars: bool = False, log: Callable[[str], None] | None = None) -> None:
         self._bars, self._log = bars, log
@@ -84,7 +90,7 @@ def short(rate: float) -> str:
 
 
 def _bars() -> Bars:
-    # rich comes with typer; importing it only here keeps builds as a library free of it.
+    # rich comes with typer; importing it only here keeps libraries free of it.
     from rich.console import Console
     from rich.progress import BarColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars

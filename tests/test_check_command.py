@@ -1,0 +1,205 @@
+"""`build-tables check`: a broken game gets an explanation of one line, a sound one a summary."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import TYPE_CHECKING
+
+import pytest
+
+from builder.build import build_table
+from builder.compile import Engine
+from builder.thorough import check_compiled, check_symmetric_values, check_thoroughly
+from lookup import GameError
+from lookup.progress import silent
+from tests.commands import one_line, run
+from tests.own_games import SUBTRACT, own_game, write_game
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+GRID = '''
+from lookup import Game, Outcome
+
+class Grid(Game):
+    """A king walks to the far corner of a board; one player."""
+
+    side: int = 9
+    solver = "distance"
+    max_moves = 4
+    start = 0
+    symmetries = 2
+
+    @property
+    def size(self):
+        return self.side * self.side
+
+    def terminal(self, index):
+        return Outcome.WIN if index == self.side * self.side - 1 else 0
+
+    def successors(self, index, out):
+        row, column, count = index // self.side, index % self.side, 0
+        if row + 1 < self.side:
+            out[count] = index + self.side
+            count += 1
+        if column + 1 < self.side:
+            out[count] = index + 1
+            count += 1
+        if row > 0:
+            out[count] = index - self.side
+            count += 1
+        return count
+
+    def predecessors(self, index, out):
+        row, column, count = index // self.side, index % self.side, 0
+        if row > 0:
+            out[count] = index - self.side
+            count += 1
+        if column > 0:
+            out[count] = index - 1
+            count += 1
+        if row + 1 < self.side:
+            out[count] = index + self.side
+            count += 1
+        return count
+
+    def transform(self, index, k):
+        return index
+'''
+MIRRORED = "return index % self.side * self.side + index // self.side if k else index"
+
+
+SUMMARY = (
+    "subtract-20: the contract holds at all 21 indices; compiled rules say the same as interpreted "
+    "ones; it can be solved\n"
+)
+
+
+def test_a_sound_game_is_described(tmp_path: Path) -> None:
+    write_game(tmp_path)
+    result = run("build-tables", "check", "own.py", cwd=tmp_path)
+    assert (result.code, result.out) == (
+        0,
+        SUMMARY,
+    )
+    fields = json.loads(run("build-tables", "check", "own.py", "--json", cwd=tmp_path).out)
+    assert fields["ok"]
+    assert (fields["table"], fields["indices"], fields["solved"]) == ("subtract-20", 21, True)
+    write_game(tmp_path, GRID)
+    assert run("build-tables", "check", "own.py", "--set", "side=4", cwd=tmp_path).code == 0
+
+
+BROKEN = [
+    (
+        SUBTRACT.replace("index - taken", "index - taken - 1"),
+        "index 1 ('1') lists -1: expected an index",
+    ),
+    (
+        SUBTRACT.replace("max_moves = 3", "max_moves = 2"),
+        "index 3 ('3') lists 3 neighbours: expected at",
+    ),
+    (SUBTRACT.replace("return self.heap\n", "return 99\n"), "index 99, is not a position"),
+    (
+        SUBTRACT.replace("index, out", "index, moves").replace("out[count]", "moves[count]"),
+        "has successors(index, moves): expected successors(index, out)",
+    ),
+    (
+        SUBTRACT + "\n    def terminal(self, index):\n        return 7 if index == 2 else 0\n",
+        "index 2 ('2') has plies left, which only 'ordered' can solve",
+    ),
+    (
+        SUBTRACT + "\n    def format(self, index):\n        return 'heap' + 'X'[index]\n",
+        "own.py, line 27: format of subtract-20 fails in check_texts: IndexError: string index out of",
+    ),
+    (
+        SUBTRACT + "\n    def format(self, index):\n        return str(index // 2)\n",
+        "index 0 formats as '0', which parses as index 1",
+    ),
+    (
+        GRID.replace("out[count] = index - 1\n", "out[count] = index\n"),
+        "index 0 ('0') moves to index 1 ('1'), which lacks it as predecessor",
+    ),
+    (
+        GRID.replace("return index\n", f"{MIRRORED}\n"),
+        "symmetry 1 maps moves of index 1 ('1') to illegal ones",
+    ),
+    (
+        GRID.replace("return index\n", "return index + k\n"),
+        "no symmetry undoes symmetry 1 on index 0 ('0')",
+    ),
+    (SUBTRACT.replace("max_moves = 3", "max_moves = 3.0"), "max_moves of subtract-20 is 3.0: expected"),
+]
+
+
+@pytest.mark.parametrize(("source", "words"), BROKEN, ids=[words[:40] for _, words in BROKEN])
+def test_a_broken_game_is_explained(source: str, words: str, tmp_path: Path) -> None:
+    game = own_game(tmp_path, source)
+    for attempt in (lambda: check_thoroughly(game, silent), lambda: build_table(game, tmp_path)):
+        with pytest.raises(GameError, match=re.escape(words)) as caught:
+            attempt()
+        assert "\n" not in str(caught.value)
+
+
+def test_the_command_exits_with_1(tmp_path: Path) -> None:
+    write_game(tmp_path, BROKEN[0][0])
+    for command in ("check", "game"):
+        result = run("build-tables", command, "own.py", cwd=tmp_path)
+        assert (result.code, "lists -1" in one_line(result)) == (1, True)
+    assert not list(tmp_path.glob("tables/*"))
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("nowhere.py",), "'nowhere.py' cannot be read"),
+        (("own.py", "--set", "heap"), "expected NAME=VALUE"),
+        (("own.py", "--set", "heap=x"), "heap cannot be 'x': expected a whole number from 1 to 1000"),
+        (("own.py", "--set", "rows=3"), "parameter cannot be 'rows': expected one of heap"),
+        (("own.py:Nim",), "names no class of games: expected one of Subtract"),
+    ],
+)
+def test_a_mistake_exits_with_2(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    write_game(tmp_path)
+    for command in ("check", "game"):
+        result = run("build-tables", command, *words, cwd=tmp_path)
+        assert (result.code, said in one_line(result)) == (2, True), result.error
+
+
+def test_a_symmetry_that_changes_values_is_named(tmp_path: Path) -> None:
+    """Where the structure is not looked at everywhere, the values tell."""
+    turned = "return index // self.side * self.side + self.side - 1 - index % self.side if k else index"
+    game = own_game(tmp_path, GRID.replace("return index\n", f"{turned}\n"), side=4)
+    for engine in Engine:
+        words = "symmetry 1 changes the value of index "
+        with pytest.raises(GameError, match=words):
+            check_symmetric_values(game, engine)
+
+
+def test_numbers_beyond_64_bits_are_noticed(tmp_path: Path) -> None:
+    source = SUBTRACT.replace("return count", "return count if 2 ** (60 + index) > 0 else 0")
+    game = own_game(tmp_path, source)
+    with pytest.raises(GameError, match="successors of index 3 .* compiled and .* interpreted"):
+        check_compiled(game, range(game.size))
+
+
+@pytest.mark.parametrize("engine", Engine)
+def test_rules_that_break_the_contract_far_away_are_explained_too(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Beyond what is looked at before a build: nothing is written, and nothing crashes."""
+    large = SUBTRACT.replace("most=1000", "most=10**6")
+    for broken, words in (
+        (
+            "if index == 70001:\n            out[0] = 10**9\n        return count",
+            "index 70001 .* lists 1000000000",
+        ),
+        (
+            "if index == 70001:\n            return 9\n        return count",
+            "index 70001 .* lists 9 neighbours",
+        ),
+    ):
+        game = own_game(tmp_path, large.replace("return count", broken), heap=100_000)
+        with pytest.raises(GameError, match=words):
+            build_table(game, tmp_path, engine=engine)
+    assert not list(tmp_path.glob("*.h5"))
