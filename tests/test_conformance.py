@@ -21,11 +21,10 @@ from builder.conformance import (
 )
 from lookup import GAMES, GameError, Outcome, find_game, open_table
 from lookup.games.base import Step
-from lookup.games.loading import installed_game, installed_games
 from lookup.games.rota import Rota
 from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
-from tests.conftest import same_values
+from tests.conftest import examples, same_values
 from tests.test_golden import golden_lines
 
 if TYPE_CHECKING:
@@ -43,12 +42,6 @@ MORE_NAMES = [
     "winners-losers-1", "winners-losers-9", "winners-losers-30",
 ]  # fmt: skip
 GAME_NAMES = sorted({*MORE_NAMES, *(row["table"] for _, _, row in golden_lines())})
-
-
-def examples() -> set[str]:
-    """The names of our example games, which are installed as other people's are."""
-    games = filter(None, map(installed_game, installed_games()))
-    return {game.name for game in games if game.__module__.startswith("lookup.games.examples.")}
 
 
 def test_every_registered_game_and_every_example_is_checked() -> None:

@@ -50,4 +50,4 @@ class Cram(MaskGame):
 
     def board(self, text: str) -> str:
         """The rows below each other."""
-        return text.replace("/", "\n")
+        return super().board(text).replace("/", "\n")

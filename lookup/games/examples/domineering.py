@@ -77,5 +77,5 @@ class Domineering(Game):
 
     def board(self, text: str) -> str:
         """The rows below each other, and who is to move."""
-        rows, side = text.split(" ")
+        rows, side = super().board(text).split(" ")
         return rows.replace("/", "\n") + f"\n{side} to move"

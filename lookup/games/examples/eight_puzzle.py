@@ -90,4 +90,4 @@ class EightPuzzle(Game):
 
     def board(self, text: str) -> str:
         """The rows below each other."""
-        return text.replace("/", "\n").replace(".", " ")
+        return super().board(text).replace("/", "\n")

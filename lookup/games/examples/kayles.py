@@ -54,4 +54,5 @@ class Kayles(Game):
 
     def board(self, text: str) -> str:
         """Rows of pins."""
-        return "  ".join("|" * int(row) for row in text.split(" + "))
+        rows = super().board(text).split(" + ")
+        return "  ".join("|" * int(row) or "." for row in rows)

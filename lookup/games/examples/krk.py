@@ -129,6 +129,6 @@ class KRK(Game):
 
     def board(self, text: str) -> str:
         """The chess board with Black above."""
-        at = {piece[1:]: piece[0] for piece in text.split()[:-1]}
+        at = {piece[1:]: piece[0] for piece in super().board(text).split()[:-1]}
         rows = [" ".join(at.get(file + rank, ".") for file in "abcdefgh") for rank in "87654321"]
         return "\n".join([*rows, f"{'White' if text[-1] == 'w' else 'Black'} to move"])

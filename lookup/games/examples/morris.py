@@ -107,5 +107,5 @@ class ThreeMensMorris(Game):
 
     def board(self, text: str) -> str:
         """The rows below each other, and who is to move."""
-        rows, mover = text.split(" ")
+        rows, mover = super().board(text).split(" ")
         return rows.replace("/", "\n") + f"\n{mover} to move"
