@@ -205,15 +205,14 @@ class TableFile:
         if not (isinstance(parameters, dict) and self.info.solver in get_args(SolverKind)):
             raise ValueError("its parameters or its kind of solver are none")
         kind = self._kind()
-        if kind is None:
+        if kind is None or kind is UnknownGame:
             return UnknownGame(self.info)
         try:
             game = kind.from_parameters(parameters)
         except CallerError as error:
             raise CorruptTableError(self.path, f"is damaged: {error}") from None
         if game.rules_digest != self.info.rules_digest:
-            problem = f"was built from other rules of {game.name!r} than those at hand: build it again"
-            raise RulesChangedError(self.path, problem)
+            raise RulesChangedError(self.path, f"was built from other rules of {self._others(kind)}")
         said = (self.info.name, self.info.size, self.info.solver)
         if (game.table_name, game.size, game.solver) != said:
             problem = f"is damaged: {self.info.name} with {self.info.size} indices is not its game"
@@ -231,10 +230,17 @@ class TableFile:
                 return game_class(self.info.game)
             except UnknownGameError:
                 return None
-        if kind.name != self.info.game:
+        if kind.name != self.info.game and kind is not UnknownGame:
             problem = f"is not the game of '{self.path}', which is a table of {self.info.game!r}"
             raise InvalidGameError(kind.name, problem)
         return kind
+
+    def _others(self, kind: type[Game]) -> str:
+        """The rules that are not those the table was built from, and what to do about it."""
+        if self._rules is None or isinstance(self._rules, Mapping):
+            found = f"{kind.name!r} than the installed ones ({kind.__module__})"
+            return f"{found}: build it again, or name its own with --game FILE.py"
+        return f"{kind.name!r} than those at hand: build it again"
 
     def _columns(self, file: Any) -> dict[str, StoredColumn]:
         names = sorted(set(file) - {DIGESTS})

@@ -238,7 +238,7 @@ def open_table(
 
     A table of a game that is neither ours nor installed needs its rules to answer for texts and moves:
     `game` is its class, a game of it, or the file it is written in (`"nim.py"`, `"nim.py:Nim"`), which
-    is then run.
+    is then run. `UnknownGame` opens any table without its rules, for indices alone.
 
     Of a table that is too large to be decoded whole, at most `cache_bytes` of decoded chunks are kept
     (but one chunk in any case).

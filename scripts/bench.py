@@ -5,6 +5,7 @@
     probe    probes against the bare containers
     start    what a process pays before its first answer
     engine   from which size on numba pays
+    own      a user's game of five million positions
     big      a build of Tactics 6x6: minutes, 9 GiB; only if it is named
     plot     draw what the results file says of `growth`, beside it; nothing is measured
 
@@ -44,6 +45,7 @@ from bench_measure import (
     run,
     seconds,
 )
+from bench_own import own_section
 from bench_plot import plot_growth
 from bench_solve import solve_section
 
@@ -235,6 +237,7 @@ SECTIONS: dict[str, Callable[[Workshop], Iterator[Line]]] = {
     "probe": probe_section,
     "start": start_section,
     "engine": engine_section,
+    "own": own_section,
     "big": big_section,
 }
 BY_NAME_ALONE = ("big",)

@@ -179,7 +179,7 @@ def test_a_symmetry_that_changes_values_is_named(tmp_path: Path) -> None:
 def test_numbers_beyond_64_bits_are_noticed(tmp_path: Path) -> None:
     source = SUBTRACT.replace("return count", "return count if 2 ** (60 + index) > 0 else 0")
     game = own_game(tmp_path, source)
-    with pytest.raises(GameError, match="successors of index 3 .* compiled and .* interpreted"):
+    with pytest.raises(GameError, match=r"successors of index 3 .* compiled and .* interpreted"):
         check_compiled(game, range(game.size))
 
 

@@ -37,6 +37,16 @@ def blocks(language: str) -> list[tuple[str, int, str]]:
     ]
 
 
+def files(document: str) -> list[tuple[str, str]]:
+    """The blocks of a document that are files, which their first line names: `# file.py`."""
+    found = (
+        re.fullmatch(r"# (\w+\.py)\n(.*)", text, re.DOTALL)
+        for name, _, text in blocks("python")
+        if name == document
+    )
+    return [(match.group(1), match.group(2)) for match in found if match]
+
+
 def same(shown: str, printed: str) -> bool:
     """Whether an output is as shown; a line of '...' stands for any lines; sizes and times vary."""
     pattern = re.escape(shown.strip()).replace(re.escape("\n...\n"), r"\n(?:.*\n)*?")
@@ -86,6 +96,8 @@ def test_the_game_in_contributing_joins_as_it_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("name", "line", "text"), blocks("console"))
 def test_console_examples(name: str, line: int, text: str, tmp_path: Path) -> None:
+    for file, source in files(name):
+        (tmp_path / file).write_text(source, "utf-8")
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         command, _, shown = part.partition("\n")
         words = shlex.split(command, comments=True)

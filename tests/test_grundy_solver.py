@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from functools import cache
@@ -93,7 +94,7 @@ def test_a_numbering_upwards_and_one_that_turns_round(engine: Engine) -> None:
     """A path up, and one that jumps from end to end: as many sweeps as it has turns."""
     zigzag = [0, 9, 1, 8, 2, 7, 3, 6, 4, 5]
     for order in (list(range(10)), zigzag):
-        game = Impartial(10, tuple(zip(order, order[1:], strict=False)), ())
+        game = Impartial(10, tuple(itertools.pairwise(order)), ())
         remoteness = solve(grundy.GrundyPlan, game, engine).columns[2]
         plies = unpack(remoteness.data, remoteness.column.bits, 10).tolist()
         assert [plies[node] for node in order] == list(range(9, -1, -1))
@@ -115,7 +116,7 @@ def test_a_move_to_nowhere_is_explained(engine: Engine, target: int) -> None:
 
 
 def test_an_end_that_is_no_loss_is_refused() -> None:
-    with pytest.raises(GameError, match="terminal says 3 for index 0 .* expected 0 or a loss"):
+    with pytest.raises(GameError, match=r"terminal says 3 for index 0 .* expected 0 or a loss"):
         solve(grundy.GrundyPlan, Impartial(2, ((1, 0),), ((0, Outcome.WIN),)), Engine.PYTHON)
 
 
@@ -202,7 +203,7 @@ def test_sums_are_played_by_exclusive_or(tmp_path: Path) -> None:
         assert line[-1].value.outcome is Outcome.WIN
         assert table.moves(line[-1].position) == []
         for bad in ("5 +6", "5 + ", "5 + 21", " + ", "5 + x"):
-            with pytest.raises(InvalidPositionError, match="joined by ' \\+ '|the index of a position"):
+            with pytest.raises(InvalidPositionError, match=r"joined by ' \+ '|the index of a position"):
                 table.probe(bad)
 
 

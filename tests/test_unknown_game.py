@@ -32,6 +32,7 @@ from lookup import (
     open_tablebase,
 )
 from lookup.format import INTEGRITY, TableInfo, outcome_column
+from lookup.games import loading
 from tests.commands import one_line, run
 from tests.conftest import ROOT
 from tests.own_games import SUBTRACT, own_game, write_game
@@ -91,6 +92,22 @@ def test_a_class_that_has_changed_is_noticed(subtract: Path) -> None:
     assert rebuilt.changed
     with open_table(subtract, game=changed) as table:
         assert table.probe("4").outcome is Outcome.WIN
+
+
+def test_installed_rules_that_are_others_are_named(
+    subtract: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same name, by chance or by an update: texts are not taken for those of another game."""
+    other = write_game(subtract.parent, SUBTRACT.replace("min(3, index)", "min(2, index)"))
+    monkeypatch.setattr(loading, "installed_game", {"subtract": load_game(other)}.get)
+    words = r"than the installed ones \(.*own\): build it again, or name its own with --game FILE.py"
+    with pytest.raises(RulesChangedError, match=words):
+        open_table(subtract)
+    write_game(subtract.parent)
+    with open_table(subtract, game=subtract.parent / "own.py") as table:
+        assert table.probe("4").outcome is Outcome.LOSS
+    with open_table(subtract, game=UnknownGame) as table:
+        assert table.probe_index(4).outcome is Outcome.LOSS
 
 
 def test_another_game_is_refused(subtract: Path) -> None:
