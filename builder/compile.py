@@ -182,7 +182,9 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
         function.__defaults__,
         cells or None,
     )
-    clone.__qualname__, clone.__module__ = function.__qualname__, function.__module__
+    # A file in the cache names its function's module, and is of no use where that cannot be imported:
+    # games from files are in modules that are called otherwise in another process.
+    clone.__qualname__, clone.__module__ = f"{function.__qualname__}_{name}", __name__
     with _cache_for(name) as writable:
         compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
         return compile_now(clone)

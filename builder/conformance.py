@@ -26,6 +26,7 @@ Check: TypeAlias = Callable[["Game", Sequence[int]], None]
 WHOLE = 1 << 16
 SAMPLE = 1024
 _HEAPS, _POSITIONS_OF_STEPS = 100, 8
+_ROOM_BEYOND = 1024
 HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
 
 
@@ -269,12 +270,13 @@ def _neighbours(
     """What a step writes, after checking that it keeps to its bounds."""
     if isinstance(game, HeapGame):
         most = min(most, index * (index // 2 + 1) + 1)  # large heaps have room for millions
-    out = [-1] * (most * parts + 1024)  # room to catch one that writes too much
+    beyond = [-1] * _ROOM_BEYOND  # to catch one that writes too much
+    out = [-1] * (most * parts) + beyond
     count = step(index, out)
     found = [tuple(out[at : at + parts]) for at in range(0, count * parts, parts)]
     if not 0 <= count <= most:
         raise GameError(f"{named(game, index)} lists {count} neighbours: expected at most {most}")
-    if any(extra != -1 for extra in out[most * parts :]):
+    if out[most * parts :] != beyond:
         raise GameError(f"{named(game, index)} writes beyond the {most} places that it may use")
     if len(set(found)) != count:
         raise GameError(f"{named(game, index)} lists a neighbour twice")

@@ -13,6 +13,7 @@ from builder.catalogue import CATALOGUE
 from builder.solvers.solution import PackedColumn
 from builder.writer import write_table
 from lookup.format import CLASSES, OUTCOME, Column
+from lookup.games.loading import installed_game, installed_games
 from lookup.reader import TableFile
 
 if TYPE_CHECKING:
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
+
+
+def examples() -> set[str]:
+    """The names of our example games, which are installed as other people's are."""
+    games = filter(None, map(installed_game, installed_games()))
+    return {game.name for game in games if game.__module__.startswith("lookup.games.examples.")}
 
 
 def same_values(one: lookup.Values, other: lookup.Values) -> bool:

@@ -170,3 +170,23 @@ def test_without_numba_a_table_is_built_and_nothing_tries_to_import_it(tmp_path:
     )
     subprocess.run([sys.executable, "-c", code, tmp_path], check=True, cwd=ROOT)
     assert {file.name for file in tmp_path.iterdir()} == {"tactics-3x6.h5", "rota.h5"}
+
+
+def test_games_from_files_share_the_cache_whatever_else_a_process_has_loaded(tmp_path: Path) -> None:
+    """Their modules are numbered, and the cache must not depend on it."""
+    rules = "def successors(self, index, out): return 0"
+    for name in ("one", "other"):
+        body = f"size, start, max_moves = 4, 0, 1\n    {rules}"
+        (tmp_path / f"{name}.py").write_text(
+            f"from lookup import Game\nclass Mine(Game):\n    {body}\n"
+        )
+    program = (
+        "import sys\nfrom builder.fallback import first_problem\nfrom lookup import load_game\n"
+        "print([first_problem(load_game(path)()) for path in sys.argv[1:]])"
+    )
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
+    for names in (["one"], ["other", "one"], ["one", "other"]):
+        paths = [str(tmp_path / f"{name}.py") for name in names]
+        command = [sys.executable, "-c", program, *paths]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
+        assert done.stdout.strip() == str([None] * len(names))

@@ -24,7 +24,7 @@ from lookup.games.base import Step
 from lookup.games.rota import Rota
 from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
-from tests.conftest import same_values
+from tests.conftest import examples, same_values
 from tests.test_golden import golden_lines
 
 if TYPE_CHECKING:
@@ -44,9 +44,9 @@ MORE_NAMES = [
 GAME_NAMES = sorted({*MORE_NAMES, *(row["table"] for _, _, row in golden_lines())})
 
 
-def test_every_registered_game_is_checked() -> None:
+def test_every_registered_game_and_every_example_is_checked() -> None:
     """Through its golden values, which it must have."""
-    assert {find_game(name).name for name in GAME_NAMES} == set(GAMES)
+    assert {find_game(name).name for name in GAME_NAMES} == {*GAMES, *examples()}
     assert all(GAMES[name].name == name for name in GAMES)
 
 
