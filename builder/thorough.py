@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from lookup.games.base import Game
     from lookup.progress import Report
 
-SAMPLE = 4096
+MOVES, SAMPLE = 1 << 18, 4096
+"""All indices are looked at if they may have this many moves together; else so many of them."""
+
 SOLVED = {Engine.NUMBA: 1 << 22, Engine.PYTHON: 1 << 16}
 """Games of up to this `Game.work` are solved too."""
 
@@ -52,7 +54,7 @@ def check_thoroughly(game: Game, report: Report) -> Checked:
     Raises:
         GameError: the first thing that is wrong, in words.
     """
-    indices = sample_indices(game, sample=SAMPLE)
+    indices = sample_indices(game, whole=MOVES // max(1, game.max_moves), sample=SAMPLE)
     report(0, 3)
     check_game(game, indices)
     report(1, 3)
