@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+_PREFIX = "__endtable"
+
+
 class UnboundError(GameError):
     """A method that uses `self` in a way that no constant can stand for."""
 
@@ -58,19 +61,34 @@ def _bound(function: Callable[..., Any], outside: list[Callable[..., Any]]) -> F
         name: _value(game, attribute, method, line, [*outside, function])
         for name, (attribute, line) in constants.used.items()
     }
-    arguments = ", ".join(argument.arg for argument in definition.args.args[1:])
-    module = ast.parse(f"def {method.__name__}({arguments}): pass")
+    # Under a name of its own: a method may call a global function that is called as itself.
+    module = ast.parse(f"def {_PREFIX}(): pass")
     plain_definition = module.body[0]
     assert isinstance(plain_definition, ast.FunctionDef)
-    plain_definition.body = body
+    plain_definition.args, plain_definition.body = _without_self(definition.args), body
     ast.copy_location(plain_definition, definition)
     # Global names and not closed-over ones: numba would not find compiled helpers among these again.
     known = {**method.__globals__, **values}
+    ast.fix_missing_locations(module)
     exec(compile(module, method.__code__.co_filename, "exec"), known)  # noqa: S102 - the user's own code
-    plain = known[method.__name__]
+    plain = known.pop(_PREFIX)
     assert isinstance(plain, FunctionType)
-    plain.__qualname__, plain.__module__ = method.__qualname__, method.__module__
+    plain.__code__ = plain.__code__.replace(co_name=method.__name__)
+    plain.__defaults__, plain.__kwdefaults__ = method.__defaults__, method.__kwdefaults__
+    plain.__name__, plain.__qualname__ = method.__name__, method.__qualname__
+    plain.__module__ = method.__module__
     return plain
+
+
+def _without_self(arguments: ast.arguments) -> ast.arguments:
+    """The same arguments but the first; their defaults are set later, from those of the method."""
+    del arguments.args[0]
+    for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        one.annotation = None
+    nothing = ast.Constant(None)
+    arguments.defaults = [nothing for _ in arguments.defaults]
+    arguments.kw_defaults = [one and nothing for one in arguments.kw_defaults]
+    return arguments
 
 
 class _Constants(ast.NodeTransformer):
@@ -86,8 +104,11 @@ class _Constants(ast.NodeTransformer):
             return self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             raise UnboundError(self._method, node.lineno, f"it assigns to {self._itself}.{node.attr}")
-        name = f"{self._itself}_{node.attr}"
-        self.used.setdefault(name, (node.attr, node.lineno))
+        attribute = node.attr
+        if attribute.startswith("__") and not attribute.endswith("__"):
+            attribute = f"_{self._method.__qualname__.split('.')[-2].lstrip('_')}{attribute}"
+        name = f"{_PREFIX}_{attribute}"  # no name that anybody writes
+        self.used.setdefault(name, (attribute, node.lineno))
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:

@@ -18,17 +18,20 @@ from builder import verify
 from builder.checkpoints import PATIENCE, Checkpoints
 from builder.compile import Engine, choose_engine
 from builder.conformance import check_game, sample_indices
+from builder.declarations import check_declarations
 from builder.executor import execute
 from builder.fallback import engine_for
 from builder.limits import BEYOND, Needs, available_disk, available_memory, usable_memory
+from builder.parity import check_compiled
 from builder.solvers import distance, grundy, heaps, mask, ordered, retrograde, steps
 from builder.workers import cores
 from builder.writer import stored_as, write_table
 from lookup import __version__
 from lookup.atomic import put_in_place, temporary_beside
-from lookup.errors import BuildError, EndtableError, TableFileError, VerificationError
+from lookup.errors import BuildError, EndtableError, GameError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
+from lookup.games.sources import failed_at
 from lookup.progress import Progress
 from lookup.reader import TableFile, in_threads
 from lookup.tablebase import SUFFIX
@@ -120,12 +123,16 @@ def build_table(
     """
     started = time.perf_counter()
     progress = progress or Progress.silent()
+    check_declarations(game)
     name = game.table_name
     estimate(game, folder, engine, max_memory).require(force=force)
     path = folder / f"{name}{SUFFIX}"
     # Before anything is compiled: what is wrong is explained best where it is interpreted.
-    check_game(game, sample_indices(game, whole=_CHECKED, sample=_CHECKED))
+    indices = sample_indices(game, whole=_CHECKED, sample=_CHECKED)
+    check_game(game, indices)
     engine = engine_for(game, engine)
+    if engine == Engine.NUMBA and not game.is_ours():
+        check_compiled(game, indices)
     try:
         # The temporary file is made first: a folder that cannot be written is found before the work.
         with (
@@ -146,7 +153,21 @@ def build_table(
             checkpoints.discard()
     except OSError as error:
         raise BuildError(f"'{path}' cannot be written: {error.strerror or error}") from None
+    except (EndtableError, MemoryError):
+        raise
+    except Exception as error:
+        if game.is_ours():
+            raise
+        raise GameError(_raised(error, engine)) from error
     return Built(path, info, digest, not unchanged, time.perf_counter() - started)
+
+
+def _raised(error: Exception, engine: Engine) -> str:
+    """What a user's rule raised in the midst of a build."""
+    said = f"{type(error).__name__}: {error}"
+    if engine == Engine.NUMBA:
+        return f"a compiled rule fails: {said}; with --engine python the message names the line"
+    return f"{failed_at(error)} fails: {said}"
 
 
 def _solve_and_write(

@@ -17,6 +17,7 @@ from builder.build import Built, build_table, estimate, rough_seconds
 from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.compile import WORTH_COMPILING, Engine, has_numba
+from builder.declarations import check_declarations
 from builder.fallback import InterpretedWarning
 from builder.limits import BEYOND, bytes_from_text, sized
 from builder.thorough import check_thoroughly
@@ -225,8 +226,10 @@ def _own_game(source: str, settings: list[str] | None) -> Game:
         name, equals, value = setting.partition("=")
         if not equals or not name:
             raise typer.BadParameter(f"--set {setting!r}: expected NAME=VALUE, as in --set rows=3")
-        given[name.replace("-", "_")] = value
-    return with_settings(load_game(source), given)
+        given[name.strip().replace("-", "_")] = value.strip()
+    game = with_settings(load_game(source), given)
+    check_declarations(game)  # before anything is estimated
+    return game
 
 
 @app.command("list", epilog="Example: build-tables list; build-tables list clock-7-4 --json")

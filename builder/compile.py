@@ -27,6 +27,7 @@ import numpy as np
 
 from builder.binding import bound
 from lookup.errors import BuildError, GameError
+from lookup.games.rules_digest import Parts, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, MutableSequence
@@ -46,6 +47,9 @@ WORTH_COMPILING = 100_000
 
 _LONG_TUPLE = 256
 _SLACK = 1024
+
+UNWRITTEN = -1
+"""What is in a buffer where no rule has written; whoever reads a list puts it back."""
 _compiling = RLock()  # numba's settings are global, and helpers are compiled inside their callers
 
 
@@ -107,8 +111,8 @@ def buffer(length: int, engine: Engine) -> MutableSequence[int]:
     too much lives to say so.
     """
     if engine == Engine.NUMBA:
-        return np.zeros(length + _SLACK, np.int64)  # type: ignore[return-value]  # all that rules need
-    return [0] * length
+        return np.full(length + _SLACK, UNWRITTEN)  # type: ignore[return-value]  # all that rules need
+    return [UNWRITTEN] * length
 
 
 def views(engine: Engine, *arrays: NDArray[Any]) -> list[Any]:
@@ -186,8 +190,10 @@ def _make_dispatcher(function: Callable[..., Any], signature: Any) -> Any:
     # games from files are in modules that are called otherwise in another process.
     clone.__qualname__, clone.__module__ = f"{function.__qualname__}_{name}", __name__
     with _cache_for(name) as writable:
-        compile_now = numba.njit(signature, cache=writable, nogil=True, error_model="numpy")
-        return compile_now(clone)
+        # Users' code is not trusted to keep within bounds, nor never to divide by zero.
+        ours = function.__module__.partition(".")[0] in ("lookup", "builder")
+        safety = {"error_model": "numpy"} if ours else {"error_model": "python", "boundscheck": True}
+        return numba.njit(signature, cache=writable, nogil=True, **safety)(clone)
 
 
 def _as_tuple(value: object) -> object:
@@ -217,6 +223,8 @@ def _cache_for(fingerprint: str) -> Iterator[bool]:
 
 def fingerprint(function: Callable[..., Any]) -> str:
     """A digest of a function's code, of its constants, and of every function that it uses.
+
+    Of users' functions also of all else that their results may depend on: see `rules_digest`.
 
     Raises:
         GameError: a function calls itself.
@@ -248,6 +256,8 @@ def fingerprint(function: Callable[..., Any]) -> str:
             add_code(constant) if isinstance(constant, CodeType) else add(constant)
 
     add(function)
+    for part in Parts().of(function):
+        digest.update(part.encode("utf-8", "backslashreplace"))
     return digest.hexdigest()[:24]
 
 
@@ -255,4 +265,4 @@ def _globals_used(function: Callable[..., Any]) -> dict[str, Any]:
     """The module-level names that a function's code mentions, with their values."""
     assert isinstance(function, FunctionType)
     known = function.__globals__
-    return {name: known[name] for name in function.__code__.co_names if name in known}
+    return {name: known[name] for name in set(names_in(function.__code__)) if name in known}

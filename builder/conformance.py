@@ -7,26 +7,28 @@ sample of a large one.
 
 from __future__ import annotations
 
-import inspect
 import random
-import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
+from builder.declarations import check_declarations
 from lookup.errors import EndtableError, GameError, InvalidPositionError
+from lookup.games.base import Game
 from lookup.games.heap_game import HeapGame
+from lookup.games.sources import failed_at
 from lookup.games.step_game import StepGame
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
-    from lookup.games.base import Game, Neighbours
+    from lookup.games.base import Neighbours
 
 Check: TypeAlias = Callable[["Game", Sequence[int]], None]
 WHOLE = 1 << 16
 SAMPLE = 1024
 _HEAPS, _POSITIONS_OF_STEPS = 100, 8
 _ROOM_BEYOND = 1024
+_PLAYED = 64  # positions of which moves are looked up by name
+_UNWRITTEN = -(1 << 62)  # what no rule writes
 HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
 
 
@@ -59,7 +61,7 @@ def _near_start(game: Game, count: int, chosen: random.Random) -> list[int]:
         for _ in range(4 * count):
             options = game.options_of(index)
             index = chosen.choice(chosen.choice(options)) if options else game.start
-            if not 0 <= index < game.size:
+            if type(index) is not int or not 0 <= index < game.size:
                 break
             found[index] = None
             if len(found) >= count:
@@ -81,14 +83,7 @@ def check_game(game: Game, indices: Sequence[int], checks: Sequence[Check] | Non
         except EndtableError:
             raise
         except Exception as error:
-            problem = f"{_failed_at(error)} of {game.table_name} fails in {check.__name__}"
-            raise GameError(f"{problem}: {type(error).__name__}: {error}") from error
-
-
-def _failed_at(error: Exception) -> str:
-    """The function that raised an error, and its line."""
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(last.filename).name}, line {last.lineno}: {last.name}"
+            raise GameError(f"{failed_at(error)} fails: {type(error).__name__}: {error}") from error
 
 
 def check_index(game: Game, index: int) -> None:
@@ -115,15 +110,8 @@ def broken_rule(game: Game, index: int) -> GameError:
 
 def check_shape(game: Game, indices: Sequence[int]) -> None:  # noqa: ARG001 - as all checks
     """Sizes make sense, the start is a position, and parameters and names lead back to the game."""
-    for what in ("size", "start", "max_moves", "symmetries", "parts"):
-        if type(value := getattr(game, what)) is not int:
-            raise GameError(f"{what} of {game.table_name} is {value!r}: expected a whole number")
-    for name, function in (("successors", game.successors), ("predecessors", game.predecessors)):
-        taken = list(inspect.signature(function).parameters) if function else ["index", "out"]
-        if len(taken) != 2 or taken[1] != "out":
-            shown = f"{name}({', '.join(taken)})"
-            raise GameError(f"{game.table_name} has {shown}: expected {name}(index, out)")
-    if game.size < 1 or not 0 <= game.start < game.size or not game.is_position(game.start):
+    check_declarations(game)
+    if not game.is_position(game.start):
         raise GameError(f"the start of {game.table_name}, index {game.start}, is not a position")
     if type(game).from_parameters(dict(game.parameters)) != game:
         raise GameError(f"the parameters of {game.table_name} do not lead back to it")
@@ -135,14 +123,26 @@ def check_texts(game: Game, indices: Sequence[int]) -> None:
     """`parse` undoes `format`, and is strict."""
     for index in _positions(game, indices):
         text = game.format(index)
-        if (back := game.parse(text)) != index:
-            raise GameError(f"index {index} formats as {text!r}, which parses as index {back}")
+        if not isinstance(text, str):
+            raise GameError(f"format returns {text!r} for index {index}: expected a text")
+        if (back := game.parse(text)) == index:
+            continue
+        if type(game).parse is Game.parse:
+            raise GameError(f"index {index} and index {back} have the same text {text!r}")
+        raise GameError(f"index {index} formats as {text!r}, which parses as index {back}")
     text = game.format(game.start)
+    if not isinstance(board := game.board(text), str):
+        raise GameError(f"board returns {board!r} for {text!r}: expected a text")
     for bad in (*HOSTILE_TEXTS, f" {text}", f"{text} ", f"{text}\n", f"{text}\0"):
         try:
             index = game.parse(bad)
         except InvalidPositionError:
             continue
+        except ValueError as error:
+            problem = f"parse raises {type(error).__name__} for {bad!r}, which is no position"
+            raise GameError(
+                f"{problem}: expected InvalidPositionError(text, 'what was expected')"
+            ) from None
         raise GameError(f"{bad!r} is not the text of a position, yet it parses as index {index}")
 
 
@@ -150,8 +150,9 @@ def check_successors(game: Game, indices: Sequence[int]) -> None:
     """Ends are outcomes; successors are distinct positions within bounds."""
     for index in _positions(game, indices):
         end = game.terminal(index)
-        if not isinstance(end, int) or end < 0 or (end and not end & 3):
-            raise GameError(f"terminal says {end} for {named(game, index)}: expected an outcome's code")
+        if type(end) not in (int, Outcome) or end < 0 or (end and not end & 3):
+            expected = "0, Outcome.WIN, Outcome.DRAW or Outcome.LOSS"
+            raise GameError(f"terminal says {end!r} for {named(game, index)}: expected {expected}")
         if end > Outcome.WIN:
             if game.solver != "ordered":
                 raise GameError(f"{named(game, index)} has plies left, which only 'ordered' can solve")
@@ -166,18 +167,19 @@ def check_successors(game: Game, indices: Sequence[int]) -> None:
 
 def check_moves(game: Game, indices: Sequence[int]) -> None:
     """The moves of a text are the successors of its index, each with a name of its own."""
-    for index in _positions(game, indices):
+    for number, index in enumerate(_positions(game, indices)):
         steps = game.moves(game.format(index))
         after = {_in_play(game, step.after) for step in steps if step.end is None}
         listed = game.options_of(index)
         if after != {_in_play(game, components) for components in listed}:
-            raise GameError(f"the moves of {named(game, index)} are not its successors")
+            problem = f"the moves of {named(game, index)} are not its successors"
+            raise GameError(f"{problem}: expected the same moves whenever they are asked for")
         if len({step.text for step in steps}) != len(steps):
             raise GameError(f"two moves of {named(game, index)} have the same name")
         for step in steps:
             if step.end is None and game.components(step.position) != step.after:
                 raise GameError(f"move {step.text!r} of {named(game, index)} shows another position")
-        for step in (*steps[:1], *steps[-1:]):
+        for step in (*steps[:1], *steps[-1:]) if number < _PLAYED else ():
             if game.play(game.format(index), step.text) != step:
                 raise GameError(f"playing {step.text!r} in {named(game, index)} is not that move")
 
@@ -232,9 +234,14 @@ def check_symmetries(game: Game, indices: Sequence[int]) -> None:
                 raise GameError(f"no symmetry undoes symmetry {k} on {named(game, index)}")
             if game.terminal(image) != game.terminal(index):
                 raise GameError(f"symmetry {k} changes the end of {named(game, index)}")
-            mapped = {game.transform(after, k) for after in game.successors_of(index)}
-            if mapped != set(game.successors_of(image)):
+            mapped = {_turned(game, option, k) for option in game.options_of(index)}
+            if mapped != {tuple(sorted(option)) for option in game.options_of(image)}:
                 raise GameError(f"symmetry {k} maps moves of {named(game, index)} to illegal ones")
+
+
+def _turned(game: Game, option: tuple[int, ...], k: int) -> tuple[int, ...]:
+    """What a move leads to under a symmetry; the order of a sum does not matter."""
+    return tuple(sorted(game.transform(after, k) for after in option))
 
 
 CHECKS: tuple[Check, ...] = (
@@ -270,20 +277,30 @@ def _neighbours(
     """What a step writes, after checking that it keeps to its bounds."""
     if isinstance(game, HeapGame):
         most = min(most, index * (index // 2 + 1) + 1)  # large heaps have room for millions
-    beyond = [-1] * _ROOM_BEYOND  # to catch one that writes too much
-    out = [-1] * (most * parts) + beyond
+    beyond = [_UNWRITTEN] * _ROOM_BEYOND  # to catch one that writes too much
+    out = [_UNWRITTEN] * (most * parts) + beyond
     count = step(index, out)
-    found = [tuple(out[at : at + parts]) for at in range(0, count * parts, parts)]
+    rule = f"{step.__name__} of {named(game, index)}"
+    if type(count) is not int:
+        problem = f"{rule} returns {count!r}: expected how many it has listed"
+        raise GameError(f"{problem} (is 'return' missing?)" if count is None else problem)
+    if len(out) != most * parts + _ROOM_BEYOND:
+        raise GameError(f"{rule} makes out longer or shorter: expected out[0] = ..., out[1] = ...")
     if not 0 <= count <= most:
-        raise GameError(f"{named(game, index)} lists {count} neighbours: expected at most {most}")
+        bound = "max_predecessors" if step == game.predecessors else "max_moves"
+        raise GameError(f"{rule} lists {count}: expected at most {bound} = {most}")
     if out[most * parts :] != beyond:
-        raise GameError(f"{named(game, index)} writes beyond the {most} places that it may use")
+        raise GameError(f"{rule} writes beyond the {most} places that it may use")
+    found = [tuple(out[at : at + parts]) for at in range(0, count * parts, parts)]
     if len(set(found)) != count:
-        raise GameError(f"{named(game, index)} lists a neighbour twice")
-    for other in (one for components in found for one in components):
+        twice = next(one for one in found if found.count(one) > 1)
+        raise GameError(f"{rule} lists {' + '.join(map(str, twice))} twice: expected each once")
+    for at, other in enumerate(one for components in found for one in components):
+        if other == _UNWRITTEN:
+            raise GameError(f"{rule} lists {count}, yet does not write out[{at}]")
         if type(other) is not int or not 0 <= other < game.size:
             expected = f"expected an index from 0 to {game.size - 1}"
-            raise GameError(f"{named(game, index)} lists {other!r}: {expected}")
+            raise GameError(f"{rule} lists {other!r}: {expected}")
         if not game.is_position(other):
-            raise GameError(f"{named(game, index)} lists {other}, which is not a position")
+            raise GameError(f"{rule} lists {other}, which is not a position")
     return found

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from builder.build import solver_of
+from builder.build import build_table
 from builder.compile import Engine, has_numba, rule
 from builder.conformance import check_game, named, sample_indices
+from builder.declarations import check_declarations
 from builder.executor import execute
-from builder.fallback import first_problem, rules_of
+from builder.fallback import first_problem
+from builder.parity import check_compiled
 from builder.solvers.retrograde import RetrogradePlan
 from lookup.errors import GameError
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from lookup.games.base import Game
     from lookup.progress import Report
 
@@ -44,7 +46,9 @@ class Checked(NamedTuple):
             words.append("compiled rules say the same as interpreted ones")
         elif self.compiles is not None:
             words.append(f"its rules will be interpreted ({self.problem})")
-        words.append("it can be solved" if self.solved else "too large to be solved for this")
+        words.append(
+            "it was solved and verified" if self.solved else "not solved: `build-tables game` does that"
+        )
         return "; ".join(words)
 
 
@@ -54,7 +58,8 @@ def check_thoroughly(game: Game, report: Report) -> Checked:
     Raises:
         GameError: the first thing that is wrong, in words.
     """
-    indices = sample_indices(game, whole=MOVES // max(1, game.max_moves), sample=SAMPLE)
+    check_declarations(game)
+    indices = sample_indices(game, whole=MOVES // max(1, game.max_moves * game.parts), sample=SAMPLE)
     report(0, 3)
     check_game(game, indices)
     report(1, 3)
@@ -66,52 +71,12 @@ def check_thoroughly(game: Game, report: Report) -> Checked:
     engine = Engine.NUMBA if compiles else Engine.PYTHON
     solved = game.work <= SOLVED[engine]
     if solved:
-        execute(solver_of(game).plan(game, engine))
-        if game.symmetries > 1 and game.filling is None:
+        if game.symmetries > 1 and game.solver in ("retrograde", "distance") and game.filling is None:
             check_symmetric_values(game, engine)
+        with tempfile.TemporaryDirectory() as folder:
+            build_table(game, Path(folder), engine=engine)
     report(3, 3)
     return Checked(len(indices), game.size, compiles, str(problem or ""), solved)
-
-
-def check_compiled(game: Game, indices: Sequence[int]) -> None:
-    """Compare compiled rules with interpreted ones.
-
-    Raises:
-        GameError: they differ, as numbers beyond 64 bits would make them.
-    """
-    rules = {name: (rule(one, Engine.NUMBA), one) for name, one in rules_of(game).items()}
-    most = max(game.max_moves, game.max_predecessors) * game.parts
-    room = np.zeros(most, np.int64)
-
-    def compare(name: str, index: int, *further: int) -> None:
-        compiled, interpreted = (one(index, *further) for one in rules[name])
-        if compiled != interpreted:
-            raise GameError(
-                f"{name} of {named(game, index)} is {compiled} compiled and {interpreted} interpreted: "
-                "expected the same, with numbers below 2^63"
-            )
-
-    def compare_lists(name: str, index: int) -> None:
-        compiled, interpreted = rules[name]
-        out = [0] * most
-        count, wanted = compiled(index, room), interpreted(index, out)
-        parts = game.parts if name == "successors" else 1
-        if count != wanted or room[: count * parts].tolist() != out[: wanted * parts]:
-            listed = f"{room[: max(0, count) * parts].tolist()} compiled and {out[: wanted * parts]}"
-            raise GameError(f"{name} of {named(game, index)} lists {listed} interpreted")
-
-    lists = [name for name in ("successors", "predecessors", "steps", "leaps") if name in rules]
-    for index in indices:
-        compare("is_position", index)
-        if not game.is_position(index):
-            continue
-        for k in range(1, game.symmetries):
-            compare("transform", index, k)
-        if "terminal" in rules:
-            compare("terminal", index)
-        if not game.terminal(index):
-            for name in lists:
-                compare_lists(name, index)
 
 
 def check_symmetric_values(game: Game, engine: Engine) -> None:

@@ -19,6 +19,7 @@ from lookup.console import (
     application,
     find_file,
     print_json,
+    printable,
     run,
     whole_number,
 )
@@ -247,7 +248,8 @@ def info(
         described = opened.info
         typer.echo(f"{opened.name}  ({opened.path})")
         for key in ("game", "parameters", "rules", "notation", "indexing", "solver", "builder"):
-            typer.echo(f"{key + ':':<11} {getattr(described, key)}")
+            if said := getattr(described, key):
+                typer.echo(f"{key + ':':<11} {printable(said)}")
         typer.echo(f"{'digest:':<11} {opened.digest}")
         typer.echo(f"{'positions:':<11} {described.positions:,} of {described.size:,} indices")
         for outcome, positions in fields["counts"].items():

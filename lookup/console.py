@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
 
 from lookup.errors import CallerError, EndtableError
-from lookup.games.sources import SOURCE
+from lookup.games.sources import failed_at, is_of_own_game
 from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
@@ -74,22 +73,12 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
         if os.environ.get("ENDTABLE_DEBUG"):
             raise
         kind = type(error).__name__
-        if place := _place_in_own_game(error):
-            _fail(f"{place} fails: {kind}: {error}", FAILURE)
+        if is_of_own_game(error):
+            _fail(f"{failed_at(error)} fails: {kind}: {error}", FAILURE)
         _fail(f"{kind}: {error} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
     if code == INTERRUPTED:
         print_error("interrupted")
     sys.exit(code if isinstance(code, int) else 0)
-
-
-def _place_in_own_game(error: Exception) -> str:
-    """The last line of a game of the user's own that led to an error; empty if there is none."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if SOURCE in frame.f_globals]
-    if not frames:
-        return ""
-    code = frames[-1].f_code
-    line = traceback.extract_stack(frames[-1], limit=1)[0].lineno
-    return f"{Path(code.co_filename).name}, line {line}: {code.co_name}"
 
 
 def find_file(table: str, directories: list[Path] | None = None) -> Path:
@@ -111,6 +100,11 @@ def whole_number(text: str) -> int:
         return int(text)
     except ValueError:
         raise typer.BadParameter(f"{text!r} is not a whole number") from None
+
+
+def printable(text: str) -> str:
+    """A text from a file, without what would steer the terminal."""
+    return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
 
 
 def print_json(value: Any) -> None:

@@ -107,7 +107,7 @@ class MissingGameError(CallerError):
     def __init__(self, game: str, wanted: str) -> None:
         super().__init__(
             f"{wanted} needs the rules of {game!r}, which is no game of Endtable and not installed: "
-            "expected --game FILE.py, or open_table(..., game=...) in Python; indices work without"
+            "expected --game FILE.py, or open_table(..., game=...) in Python"
         )
         self.game = game
         self.wanted = wanted

@@ -18,8 +18,8 @@ chunk is padded with zeros to full size. Nothing is compressed but the columns.
 columns in alphabetical order. A chunk digest alone would not notice a changed attribute, and a
 frame checksum alone would not notice two chunks that changed places.
 
-`rules_digest` is there in tables of games that do not come with Endtable: a digest of the rules that
-the table was built from (`lookup/games/rules_digest.py`).
+`rules_digest` and `start` are there in tables of games that do not come with Endtable: a digest of the
+rules that the table was built from (`lookup/games/rules_digest.py`), and the index of the start.
 
 `period` is empty, or the JSON of a `Period`: then every index beyond the table has the value of one
 inside it.
@@ -49,6 +49,7 @@ ZSTD_FILTER = 32015
 OUTCOME, REMOTENESS, GRUNDY, CLASSES = "outcome", "remoteness", "grundy", "classes"
 COLUMNS = (CLASSES, GRUNDY, OUTCOME, REMOTENESS)
 DIGESTS = "sha256"
+MOST_GRUNDY = 1 << 17
 CHUNK_BYTES = 256 * 1024
 CHUNK_BYTES_LARGE = 64 * 1024
 LARGE_TABLE = 256 * 1024 * 1024
@@ -198,9 +199,6 @@ def heaps_needed(preperiod: Any, period: Any, most: int) -> Any:
     return 2 * preperiod + 2 * period + most
 
 
-_NO_DIGEST = ("rules_digest", "")
-
-
 class TableInfo(NamedTuple):
     """What a table says of itself: the root attributes of its file."""
 
@@ -223,7 +221,9 @@ class TableInfo(NamedTuple):
     longest_remoteness: int  # -1 if remoteness is not stored
     largest_grundy: int  # -1 if Grundy values are not stored
     period: str  # empty if none is proven
-    rules_digest: str = ""  # of the rules of a game that does not come with Endtable
+    # Of games that do not come with Endtable; others leave them out.
+    rules_digest: str = ""
+    start: int = -1  # the index of the starting position
 
     @classmethod
     def describe(cls, game: Game, builder: str, totals: Totals) -> TableInfo:
@@ -249,7 +249,8 @@ class TableInfo(NamedTuple):
             longest_remoteness=totals.longest,
             largest_grundy=totals.largest_grundy,
             period=totals.period.text if totals.period else "",
-            rules_digest=game.rules_digest,
+            rules_digest=game.rules_digest(),
+            start=-1 if game.is_ours() else game.start,
         )
 
     @classmethod
@@ -269,8 +270,9 @@ class TableInfo(NamedTuple):
 
     @property
     def attributes(self) -> dict[str, int | str]:
-        """The root attributes but `digest`; an empty `rules_digest` is left out."""
-        return {name: value for name, value in self._asdict().items() if (name, value) != _NO_DIGEST}
+        """The root attributes but `digest`; without those that only games from outside have."""
+        known = self._asdict()
+        return known if self.rules_digest else {name: known[name] for name in list(known)[:-2]}
 
     def same_content(self, other: TableInfo) -> bool:
         """Equal but for the version of the builder."""
@@ -293,6 +295,8 @@ def is_sound(info: TableInfo, columns: Mapping[str, Column]) -> bool:
             # A position r plies from the end has r others on its way, and perhaps one outside the
             # index; one with Grundy value g has moves to g others.
             fits = 0 <= largest <= info.size and column.items == outcome.items
+            # Whoever counts them makes room for as many: no solver of ours finds larger ones.
+            fits = fits and (name != GRUNDY or largest < MOST_GRUNDY)
             fits = fits and column.bits == smallest_bits(largest)
         if not fits:
             return False

@@ -207,12 +207,12 @@ class TableFile:
         kind = self._kind()
         if kind is None or kind is UnknownGame:
             return UnknownGame(self.info)
+        if kind.rules_digest() != self.info.rules_digest:
+            raise RulesChangedError(self.path, f"was built from other rules of {self._others(kind)}")
         try:
             game = kind.from_parameters(parameters)
         except CallerError as error:
             raise CorruptTableError(self.path, f"is damaged: {error}") from None
-        if game.rules_digest != self.info.rules_digest:
-            raise RulesChangedError(self.path, f"was built from other rules of {self._others(kind)}")
         said = (self.info.name, self.info.size, self.info.solver)
         if (game.table_name, game.size, game.solver) != said:
             problem = f"is damaged: {self.info.name} with {self.info.size} indices is not its game"
@@ -237,8 +237,9 @@ class TableFile:
 
     def _others(self, kind: type[Game]) -> str:
         """The rules that are not those the table was built from, and what to do about it."""
-        if self._rules is None or isinstance(self._rules, Mapping):
-            found = f"{kind.name!r} than the installed ones ({kind.__module__})"
+        given = self._rules.get(kind.name) if isinstance(self._rules, Mapping) else self._rules
+        if given is None:
+            found = f"{kind.name!r} than those of {kind.__module__}"
             return f"{found}: build it again, or name its own with --game FILE.py"
         return f"{kind.name!r} than those at hand: build it again"
 

@@ -224,7 +224,7 @@ class Table(Answers):
         if largest >= 0:
             for _, values in self.scan():
                 assert values.grundy is not None
-                counts += np.bincount(values.grundy, minlength=largest + 1)
+                counts += np.bincount(values.grundy[values.outcome > 0], minlength=largest + 1)
         return [int(count) for count in counts]
 
 

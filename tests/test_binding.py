@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
+import subprocess
+import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +18,7 @@ from builder.compile import Engine, rule
 from builder.fallback import InterpretedWarning, engine_for, first_problem, rules_of
 from lookup import GameError, open_table
 from tests.commands import one_line, run
-from tests.conftest import same_values
+from tests.conftest import ROOT, same_values
 from tests.own_games import SUBTRACT, own_game, write_game
 
 if TYPE_CHECKING:
@@ -173,3 +176,139 @@ def test_the_second_start_does_not_compile(tmp_path: Path) -> None:
     assert saved() == 0
     write_game(tmp_path, ELABORATE.replace("STEPS = [1, 3, 4]", "STEPS = [1, 2, 4]"))
     assert saved() == 3
+
+
+# --- what the compiled form must not get wrong ----------------------------------------------------
+
+SHADOWED = SUBTRACT.replace("max_moves = 3", "max_moves = 3\n    most = 3").replace(
+    "for taken in range(1, min(3, index) + 1)",
+    "self_most = 1\n        for taken in range(self_most, min(self.most, index) + 1)",
+)
+KEYWORDS = (
+    SUBTRACT.replace("min(3, index)", "self.least(index)").replace("class S", "most = 1\n\n\nclass S")
+    + "\n    def least(self, index, *, most=3):\n        return min(most, index)\n"
+)
+DEFAULTS = KEYWORDS.replace("index, *, most=3", "index, most=3")
+NAMESAKE = (
+    SUBTRACT.replace("min(3, index)", "self.most(index)").replace(
+        "class S", "def most(index):\n    return min(3, index)\n\n\nclass S"
+    )
+    + "\n    def most(self, index):\n        return most(index)\n"
+)
+PRIVATE = SUBTRACT.replace("max_moves = 3", "max_moves = 3\n    __most = 3").replace(
+    "min(3,", "min(self.__most,"
+)
+
+
+@pytest.mark.parametrize("source", [SHADOWED, KEYWORDS, DEFAULTS, NAMESAKE, PRIVATE])
+def test_names_and_arguments_mean_what_they_mean(source: str, tmp_path: Path) -> None:
+    game = own_game(tmp_path, source)
+    assert game.successors_of(9) == [8, 7, 6]
+    assert first_problem(game) is None
+    room = np.zeros(3, np.int64)
+    assert rule(game.successors, Engine.NUMBA)(9, room) == 3
+    assert room.tolist() == [8, 7, 6]
+
+
+NESTED = (
+    SUBTRACT.replace("most=1000", "most=1000")
+    .replace("count = 0\n", "count = 0\n        steps = [taken for taken in range(1, self.most + 1)]\n")
+    .replace("for taken in range(1, min(3, index) + 1)", "for taken in steps[: min(self.most, index)]")
+    .replace("max_moves = 3", "most: int = 3\n    max_moves = 3")
+)
+
+
+def test_a_constant_inside_an_inner_function_is_noticed(tmp_path: Path) -> None:
+    """It is no name of the outer code: the machine code of another parameter would do for it."""
+    for most in (3, 2, 1):
+        game = own_game(tmp_path, NESTED, most=most)
+        room = np.zeros(3, np.int64)
+        assert rule(game.successors, Engine.NUMBA)(9, room) == most
+
+
+@pytest.mark.parametrize(
+    ("helper", "used"),
+    [
+        ("MOST = {}", "min(helper_of_binding.MOST, index)"),
+        ("def least(index, most={}):\n    return min(most, index)", "least(index)"),
+        (
+            "from enum import IntEnum\nclass Most(IntEnum):\n    OF_ALL = {}",
+            "min(int(Most.OF_ALL), index)",
+        ),
+    ],
+)
+def test_what_changes_in_another_file_is_compiled_again(helper: str, used: str, tmp_path: Path) -> None:
+    """In processes of their own: a module is imported once in each."""
+    imports = "import helper_of_binding\nfrom helper_of_binding import *\n"
+    write_game(tmp_path, imports + SUBTRACT.replace("min(3, index)", used))
+    program = (
+        "import sys, numpy; sys.path.insert(0, sys.argv[1])\n"
+        "from lookup import load_game; from builder.compile import Engine, rule\n"
+        "game = load_game(sys.argv[1] + '/own.py')(); room = numpy.zeros(3, numpy.int64)\n"
+        "print(rule(game.successors, Engine.NUMBA)(9, room))"
+    )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "NUMBA_CACHE_DIR": str(tmp_path / "cache"),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    for most in (3, 2):
+        (tmp_path / "helper_of_binding.py").write_text(helper.format(most) + "\n")
+        command = [sys.executable, "-c", program, str(tmp_path)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
+        assert done.stdout == f"{most}\n"
+
+
+FAR = SUBTRACT.replace("most=1000", "most=10**6")
+WILD = [
+    ("return count", "return count + (index == 70001)", "lists 4: expected at most max_moves"),
+    ("return count", "return 1 if index == 70001 else count * (index != 70002)", ""),
+    (
+        "count = 0\n",
+        "count = 0\n        if index == 70001:\n            return 1\n",
+        "yet does not write out",
+    ),
+    (
+        "count = 0\n",
+        "count = 0\n        for at in range(10**6 * (index == 70001)):\n            out[at] = 1\n",
+        "fails: IndexError",
+    ),
+    (
+        "count = 0\n",
+        "count = 0 if index != 70001 else 5 // (index - 70001)\n",
+        "fails: ZeroDivisionError",
+    ),
+]
+
+
+@pytest.mark.parametrize("engine", Engine)
+@pytest.mark.parametrize(("right", "wrong", "words"), WILD, ids=[words for *_, words in WILD])
+def test_wild_rules_neither_crash_nor_make_a_wrong_table(
+    right: str, wrong: str, words: str, engine: Engine, tmp_path: Path
+) -> None:
+    """At an index that nobody has looked at before it is compiled; in a process that may die of it."""
+    write_game(tmp_path, FAR.replace(right, wrong, 1))
+    setting = "--set", "heap=100000", "--engine", engine
+    result = run("build-tables", "game", "own.py", *setting, cwd=tmp_path)
+    if words:
+        assert (result.code, words in one_line(result)) == (1, True), result.error
+        assert not list(tmp_path.glob("tables/*"))
+    else:
+        assert result.code == 0
+
+
+def test_too_many_predecessors_are_explained(tmp_path: Path) -> None:
+    """`max_predecessors` is easily forgotten: without it, `max_moves` must do."""
+    sink = SUBTRACT.replace("most=1000", "most=10**6").replace(
+        "for taken in range(1, min(3, index) + 1):", "for taken in (index,) if index else ():"
+    ) + (
+        "\n    def predecessors(self, index, out):\n        count = 0\n        if index == 0:\n"
+        "            for before in range(1, self.heap + 1):\n                out[count] = before\n"
+        "                count += 1\n        return count\n"
+    )
+    write_game(tmp_path, sink)
+    for heap in (100, 50_000):
+        result = run("build-tables", "game", "own.py", "--set", f"heap={heap}", cwd=tmp_path)
+        assert result.code == 1
+        assert "predecessors of index 0 ('0')" in one_line(result) or "IndexError" in one_line(result)

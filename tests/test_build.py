@@ -331,8 +331,8 @@ class Stumbles(Tactics):
 @pytest.mark.parametrize(
     ("game", "words"),
     [
-        (WritesTooMuch(3, 6), "lists 81 neighbours: expected at most 3"),
-        (Stumbles(3, 3), "line [0-9]+: format of tactics-3x3 fails in check_texts: KeyError: 0"),
+        (WritesTooMuch(3, 6), "lists 81: expected at most max_moves = 3"),
+        (Stumbles(3, 3), "line [0-9]+: format fails: KeyError: 0"),
     ],
     ids=["WritesTooMuch", "Stumbles"],
 )

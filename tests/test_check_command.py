@@ -10,7 +10,8 @@ import pytest
 
 from builder.build import build_table
 from builder.compile import Engine
-from builder.thorough import check_compiled, check_symmetric_values, check_thoroughly
+from builder.parity import check_compiled
+from builder.thorough import check_symmetric_values, check_thoroughly
 from lookup import GameError
 from lookup.progress import silent
 from tests.commands import one_line, run
@@ -72,7 +73,7 @@ MIRRORED = "return index % self.side * self.side + index // self.side if k else 
 
 SUMMARY = (
     "subtract-20: the contract holds at all 21 indices; compiled rules say the same as interpreted "
-    "ones; it can be solved\n"
+    "ones; it was solved and verified\n"
 )
 
 
@@ -97,12 +98,15 @@ BROKEN = [
     ),
     (
         SUBTRACT.replace("max_moves = 3", "max_moves = 2"),
-        "index 3 ('3') lists 3 neighbours: expected at",
+        "successors of index 3 ('3') lists 3: expected at most max_moves = 2",
     ),
-    (SUBTRACT.replace("return self.heap\n", "return 99\n"), "index 99, is not a position"),
+    (
+        SUBTRACT.replace("return self.heap\n", "return 99\n"),
+        "the start of subtract-20 is 99: expected an index from 0 to 20",
+    ),
     (
         SUBTRACT.replace("index, out", "index, moves").replace("out[count]", "moves[count]"),
-        "has successors(index, moves): expected successors(index, out)",
+        "there is successors(index, moves): expected successors(index, out)",
     ),
     (
         SUBTRACT + "\n    def terminal(self, index):\n        return 7 if index == 2 else 0\n",
@@ -110,11 +114,11 @@ BROKEN = [
     ),
     (
         SUBTRACT + "\n    def format(self, index):\n        return 'heap' + 'X'[index]\n",
-        "own.py, line 27: format of subtract-20 fails in check_texts: IndexError: string index out of",
+        "own.py, line 27: format fails: IndexError: string index out of range",
     ),
     (
         SUBTRACT + "\n    def format(self, index):\n        return str(index // 2)\n",
-        "index 0 formats as '0', which parses as index 1",
+        "index 0 and index 1 have the same text '0'",
     ),
     (
         GRID.replace("out[count] = index - 1\n", "out[count] = index\n"),
@@ -128,8 +132,130 @@ BROKEN = [
         GRID.replace("return index\n", "return index + k\n"),
         "no symmetry undoes symmetry 1 on index 0 ('0')",
     ),
-    (SUBTRACT.replace("max_moves = 3", "max_moves = 3.0"), "max_moves of subtract-20 is 3.0: expected"),
+    (SUBTRACT.replace("max_moves = 3", "max_moves = 3.0"), "max_moves is 3.0: expected a whole number"),
 ]
+
+
+FACTS = [
+    (
+        "max_moves = 3",
+        'max_moves = 3\n    solver = "Grundy"',
+        "solver is 'Grundy': expected one of mask, retro",
+    ),
+    (
+        "max_moves = 3",
+        'max_moves = 3\n    solver = "mask"',
+        "expected a class derived from lookup.MaskGame",
+    ),
+    (
+        "max_moves = 3",
+        'max_moves = 3\n    stuck = "draw"',
+        "stuck is 'draw': expected Outcome.LOSS, Outcome",
+    ),
+    ("max_moves = 3", 'max_moves = 3\n    misere = "yes"', "misere is 'yes': expected True or False"),
+    (
+        "max_moves = 3",
+        'max_moves = 3\n    misere = True\n    solver = "grundy"',
+        "in 'grundy' whoever cannot move loses, but this game says otherwise: expected neither misere",
+    ),
+    (
+        "max_moves = 3",
+        'max_moves = 3\n    misere = True\n    solver = "distance"',
+        "misere has no meaning for one player",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    symmetries = 2",
+        "symmetries is 2: expected a method transform",
+    ),
+    (
+        "    @property\n    def size",
+        "    def size",
+        "size is a method: expected '@property' in the line above",
+    ),
+    ("return self.heap + 1", "return '21'", "size is '21': expected a whole number of at least 1"),
+    (
+        "return count",
+        "print(count)",
+        "successors of index 0 ('0') returns None: expected how many it has",
+    ),
+    (
+        "out[count] = index - taken",
+        "out.append(index - taken)",
+        "makes out longer or shorter: expected out[0]",
+    ),
+    (
+        "out[count] = index - taken",
+        "pass",
+        "successors of index 1 ('1') lists 1, yet does not write out[0]",
+    ),
+    (
+        "out[count] = index - taken",
+        "out[count] = 0",
+        "successors of index 2 ('2') lists 0 twice: expected",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def format(self, index):\n        print(index)",
+        "format returns None",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def board(self, text):\n        print(text)",
+        "board returns None for '20': expected a text",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def move_name(self, index, after):\n        return after",
+        "move_name returns 0 in index 1 ('1'): expected a text",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def terminal(self, index):\n        return index == 2",
+        "terminal says False for index 0 ('0'): expected 0, Outcome.WIN, Outcome.DRAW or Outcome.LOSS",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def parse(self, text):\n        return int(text)",
+        "parse raises ValueError for '', which is no position: expected InvalidPositionError(text",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def terminal(self, index):\n        return Outcome.LOSE if index else 0",
+        "line 12: terminal fails: AttributeError",
+    ),
+]
+"""What beginners write, and the words that help them on."""
+
+
+@pytest.mark.parametrize(("right", "wrong", "words"), FACTS, ids=[words[:40] for *_, words in FACTS])
+def test_beginners_mistakes_are_explained(right: str, wrong: str, words: str, tmp_path: Path) -> None:
+    assert SUBTRACT.count(right) == 1
+    game = own_game(tmp_path, SUBTRACT.replace(right, wrong))
+    for attempt in (lambda: check_thoroughly(game, silent), lambda: build_table(game, tmp_path)):
+        with pytest.raises(GameError, match=re.escape(words)):
+            attempt()
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("masks = [[0, 1]]", "[0, 1] is among the masks: expected a number with bits for the cells"),
+        (
+            "masks = [1, 8]",
+            "8 is among the masks: expected a number with bits for the cells it fills, from 1 to 7",
+        ),
+        ("masks = [1, 1]", "a mask is listed twice"),
+        ("masks = [1]\n    stuck = Outcome.DRAW", "expected misere alone to say how a mask game ends"),
+        ("masks = [1]\n    def terminal(self, index):\n        return 0", "a mask game has no"),
+    ],
+)
+def test_masks_are_explained(source: str, words: str, tmp_path: Path) -> None:
+    whole = (
+        f"from lookup import MaskGame, Outcome\n\n\nclass Own(MaskGame):\n    cells = 3\n    {source}\n"
+    )
+    with pytest.raises(GameError, match=re.escape(words)):
+        check_thoroughly(own_game(tmp_path, whole), silent)
 
 
 @pytest.mark.parametrize(("source", "words"), BROKEN, ids=[words[:40] for _, words in BROKEN])
@@ -196,7 +322,7 @@ def test_rules_that_break_the_contract_far_away_are_explained_too(
         ),
         (
             "if index == 70001:\n            return 9\n        return count",
-            "index 70001 .* lists 9 neighbours",
+            "index 70001 .* lists 9: expected at most max_moves",
         ),
     ):
         game = own_game(tmp_path, large.replace("return count", broken), heap=100_000)

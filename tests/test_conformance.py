@@ -291,10 +291,14 @@ class HasNoPositions(Tactics):
 @pytest.mark.parametrize(
     ("game", "check", "words"),
     [
-        (StartsNowhere(2, 2), check_shape, "index 16, is not a position"),
+        (
+            StartsNowhere(2, 2),
+            check_shape,
+            "the start of tactics-2x2 is 16: expected an index from 0 to 15",
+        ),
         (ForgetsRow(2, 2), check_texts, "index 1 formats as '../..', which parses as index 0"),
         (ToleratesSpace(2, 2), check_texts, "' ../..' is not the text of a position"),
-        (MovesTwice(2, 2), check_successors, "index 0 ('../..') lists a neighbour twice"),
+        (MovesTwice(2, 2), check_successors, "index 0 ('../..') lists 1 twice: expected each once"),
         (
             MovesOut(2, 2),
             check_successors,
@@ -309,9 +313,9 @@ class HasNoPositions(Tactics):
         (SwappedWithTheNext(2, 2), check_symmetries, "symmetry 1 maps moves of index 0"),
         (OneSidedEnd(), check_symmetries, "symmetry 1 changes the end of index 2"),
         (MirroredFirstRow(2, 2), check_symmetries, "maps moves of index 0 ('../..') to illegal ones"),
-        (TooManyMoves(2, 2), check_successors, "lists 8 neighbours: expected at most 3"),
+        (TooManyMoves(2, 2), check_successors, "lists 8: expected at most max_moves = 3"),
         (WritesBeyond(2, 2), check_successors, "writes beyond the 8 places that it may use"),
-        (OddEnd(2, 2), check_successors, "terminal says 8 for index 15 ('XX/XX'): expected an outcome"),
+        (OddEnd(2, 2), check_successors, "terminal says 8 for index 15 ('XX/XX'): expected 0, Outcome"),
         (EndsLater(2, 2), check_successors, "has plies left, yet no move that ends the game"),
         (EndsLaterInAnotherKind(2, 2), check_successors, "which only 'ordered' can solve"),
         (PlaysAnother(2, 2), check_moves, "in index 0 ('../..') is not that move"),

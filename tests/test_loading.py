@@ -66,12 +66,14 @@ def test_modules_beside_the_file_are_found(tmp_path: Path) -> None:
         ("import no_such_module_here", "'own.py' fails in line 1: ModuleNotFoundError"),
         (
             "from lookup import Game\nclass Half(Game):\n    size = 3",
-            "lacks max_moves, start, successors in class Half: expected what `Game` requires",
+            r"lacks max_moves \(the most moves .*\), start \(.*\), successors \(.*\) in class Half",
         ),
         (SUBTRACT.replace("max_moves = 3", 'max_moves = 3\n    name = "../x"'), "has the name '../x'"),
+        (SUBTRACT.replace("Subtract", "Rota"), "has the name of a game of Endtable, 'rota'"),
+        (SUBTRACT.replace("max_moves = 3", "max_moves: int = 3"), "'max_moves' .*is no parameter"),
         (
             SUBTRACT.replace("max_moves = 3", 'max_moves = 3\n    title: str = "Take"'),
-            "a parameter 'title' that is neither int nor bool: expected `title = ...` without a type",
+            "declares 'title' with a type, .* is neither int nor bool: expected `title = ...` without",
         ),
     ],
     ids=lambda value: value.splitlines()[-1][:30],
@@ -116,8 +118,8 @@ def test_plain_parameters_are_bounded_too(tmp_path: Path) -> None:
         'parameter(default=20, least=1, most=1000, help="Counters at the start.")', "20"
     )
     kind = load_game(write_game(tmp_path, plain))
-    for bad in (-1, 10_001, 10**30):
-        with pytest.raises(InvalidParameterError, match="expected a whole number from 0 to 10000"):
+    for bad in (-1, 1_001, 10**30):
+        with pytest.raises(InvalidParameterError, match="expected a whole number from 0 to 1000"):
             kind.from_parameters({"heap": bad})
 
 

@@ -32,7 +32,8 @@ from lookup import (
     open_table,
     open_tablebase,
 )
-from lookup.format import INTEGRITY, TableInfo, outcome_column
+from lookup.blocks import smallest_bits
+from lookup.format import INTEGRITY, TableInfo, grundy_column, outcome_column
 from lookup.games import loading
 from tests.commands import one_line, run
 from tests.conftest import ROOT
@@ -76,7 +77,8 @@ def test_without_its_class_indices_work(subtract: Path) -> None:
         for bad in ("21", "-1", "07", "x", "", "9" * 99):
             with pytest.raises(InvalidPositionError, match="expected the index of a position"):
                 table.probe(bad)
-        for ask in (lambda: table.moves("7"), lambda: table.line(), lambda: table.game.start):
+        assert table.game.start == 20
+        for ask in (lambda: table.moves("7"), lambda: table.line(), lambda: table.best("7")):
             with pytest.raises(MissingGameError, match=r"the rules of 'subtract', .* --game FILE.py"):
                 ask()
     with pytest.raises(MissingGameError, match="to verify a table needs the rules of 'subtract'"):
@@ -101,7 +103,7 @@ def test_installed_rules_that_are_others_are_named(
     """The same name, by chance or by an update: texts are not taken for those of another game."""
     other = write_game(subtract.parent, SUBTRACT.replace("min(3, index)", "min(2, index)"))
     monkeypatch.setattr(loading, "installed_game", {"subtract": load_game(other)}.get)
-    words = r"than the installed ones \(.*own\): build it again, or name its own with --game FILE.py"
+    words = r"than those of .*own: build it again, or name its own with --game FILE.py"
     with pytest.raises(RulesChangedError, match=words):
         open_table(subtract)
     write_game(subtract.parent)
@@ -136,6 +138,7 @@ def test_the_commands(subtract: Path) -> None:
     assert (without.code, "to move: win in 3" in without.out) == (0, True)
     assert '"moves": null' in run("lookup", "probe", subtract, "7", "--json", cwd=folder).out
     assert "needs the rules of 'subtract'" in one_line(run("lookup", "line", subtract, "7", cwd=folder))
+    assert "subtract-20  20" in run("lookup", "probe", subtract, cwd=folder).out, "the start is known"
     assert run("build-tables", "verify", subtract, *own, cwd=folder).code == 0
     refused = run("build-tables", "verify", subtract, cwd=folder)
     assert (refused.code, "--game FILE.py" in one_line(refused)) == (2, True)
@@ -222,6 +225,29 @@ def test_absurd_sizes_allocate_nothing_large(tmp_path: Path) -> None:
     assert peak < 16 << 20, peak
 
 
+def test_no_room_is_made_for_absurd_grundy_values(tmp_path: Path) -> None:
+    size = 1 << 24
+    info = described(size=size, positions=size, losses=size, solver="grundy", largest_grundy=size - 1)
+
+    class Zeros:
+        def __getitem__(self, key: slice, /) -> Any:
+            return np.zeros(key.stop - key.start, np.uint8)
+
+    columns = [PackedColumn(outcome_column(1, size), Zeros())]
+    columns.append(PackedColumn(grundy_column(smallest_bits(size - 1), size), Zeros()))
+    write_table(tmp_path / "trap.h5", info, columns)
+    with pytest.raises(CorruptTableError):
+        open_table(tmp_path / "trap.h5")
+
+
+def test_what_a_file_says_does_not_steer_the_terminal(tmp_path: Path) -> None:
+    path = stranger(tmp_path / "trap.h5", rules="nice \x1b]0;pwned\x07 game", notation="a\rb")
+    result = run("lookup", "info", path)
+    assert result.code == 0
+    assert "nice ?]0;pwned? game" in result.out
+    assert "\x1b" not in result.out
+
+
 def test_a_size_that_the_file_has_no_room_for_is_damage(tmp_path: Path) -> None:
     path = stranger(tmp_path / "trap.h5")
     import h5py
@@ -234,13 +260,13 @@ def test_a_size_that_the_file_has_no_room_for_is_damage(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("heap", [10**9, -1, 10**30, True, "20", None, [20]])
-def test_parameters_of_a_stranger_are_checked_before_the_class_sees_them(
-    heap: Any, tmp_path: Path
-) -> None:
+def test_parameters_of_a_stranger_are_checked_first(heap: Any, tmp_path: Path) -> None:
     watched = SUBTRACT + "\n    def __post_init__(self):\n        assert 1 <= self.heap <= 1000\n"
     rules = load_game(write_game(tmp_path, watched))
     said = json.dumps({"heap": heap})
-    path = stranger(tmp_path / "trap.h5", game="subtract", name="subtract-20", parameters=said)
+    known: dict[str, Any] = {"game": "subtract", "name": "subtract-20"}
+    known["rules_digest"] = rules.rules_digest()
+    path = stranger(tmp_path / "trap.h5", **known, parameters=said)
     with pytest.raises(CorruptTableError, match="heap cannot be"):
         open_table(path, game=rules)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.checks.check import CONTRADICTION, STRETCH, TOO_LARGE, Check, Wrong, first_difference
-from builder.compile import Kernel, buffer, rule, views
+from builder.compile import UNWRITTEN, Kernel, buffer, rule, views
 from builder.solvers.solution import slices
 from lookup.errors import VerificationError
 from lookup.values import Outcome
@@ -86,6 +86,7 @@ def _mark_finite(
         if is_position(index) and terminal(index) == 0:
             for at in range(min(successors(index, out), most) * parts):
                 ends = ends and 0 <= out[at] < len(finite) and finite[out[at]] == 1
+                out[at] = UNWRITTEN
         if ends:
             finite[index] = 1
         else:
@@ -94,7 +95,7 @@ def _mark_finite(
 
 
 @Kernel
-def _expect(
+def _expect(  # noqa: C901 - one loop over moves; helpers would cost more than it does
     successors: Neighbours,
     terminal: IndexTest,
     is_position: IndexTest,
@@ -139,6 +140,8 @@ def _expect(
         if contradicted:
             expected[at] = CONTRADICTION
             continue
+        for place in range(count * parts):
+            out[place] = UNWRITTEN
         grundy = 0
         while reached[grundy] == index + 1:
             grundy += 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.checks.check import CONTRADICTION, STRETCH, Check, Wrong, first_difference
-from builder.compile import Kernel, buffer, rule, views
+from builder.compile import UNWRITTEN, Kernel, buffer, rule, views
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def _list_successors(
         if is_position(index) and not terminal(index):
             for at in range(min(successors(index, out), most)):
                 after[count] = min(max(out[at], 0), size - 1)  # what is no index is found out later
+                out[at] = UNWRITTEN
                 count += 1
     return count
 
@@ -117,6 +118,8 @@ def _expect(  # noqa: C901 - one loop over moves; helpers would cost more than i
         end = terminal(index)
         if end:
             expected[at] = end if with_remoteness else end & 3
+            if end & 3 == 0:
+                expected[at] = CONTRADICTION
             continue
         quickest = slowest = -1
         drawn = contradicted = False
@@ -128,11 +131,13 @@ def _expect(  # noqa: C901 - one loop over moves; helpers would cost more than i
             expected[at] = CONTRADICTION
             continue
         for move in range(count):
-            if not 0 <= out[move] < size:
+            to = out[move]
+            out[move] = UNWRITTEN
+            if not 0 <= to < size:
                 contradicted = True
                 continue
             # To numba, a sum of unsigned and signed is signed, and wide.
-            after = known[_place(where, out[move])] + 0
+            after = known[_place(where, to)] + 0
             outcome, remoteness = after & 3, after >> 2
             if outcome == wins_for_mover:
                 quickest = remoteness if quickest < 0 else min(quickest, remoteness)

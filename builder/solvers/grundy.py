@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import UNWRITTEN, Engine, Kernel, buffer, rule
 from builder.conformance import broken_rule
 from builder.solvers.plan import Plan, Shard
 from builder.solvers.solution import (
@@ -38,6 +38,9 @@ NOT_A_POSITION, LOSS, WIN = int(Outcome.NOT_A_POSITION), int(Outcome.LOSS), int(
 UNSETTLED = 255
 MOST_MOVES = (1 << 15) - 1
 """With more, the exclusive or of two values might not fit 16 bits."""
+
+MOST_SWEEPS = 1000
+"""Numberings that have nothing to do with the order of play would take hours."""
 
 _SLICE = 1 << 18  # indices in a shard
 _SHOWN = 6  # positions of a loop that are named
@@ -68,6 +71,7 @@ class GrundyPlan(Plan):
         }
         self._rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
         self._settle = _settle(engine)
+        self._sweeps = 0
 
     def stages(self) -> Iterator[Sequence[Shard]]:
         """Sweep until nothing is left.
@@ -75,7 +79,8 @@ class GrundyPlan(Plan):
         Raises:
             GameError: a position can come again.
         """
-        cursor, size = self.arrays["cursor"], self._game.size
+        cursor, game = self.arrays["cursor"], self._game
+        size = game.size
         while True:
             while cursor[1] < size:
                 low = int(cursor[1])
@@ -85,6 +90,10 @@ class GrundyPlan(Plan):
                 return
             if left == before:
                 raise self._loop()
+            self._sweeps += 1
+            if self._sweeps > MOST_SWEEPS:
+                problem = f"the numbering of {game.table_name} takes more than {MOST_SWEEPS} sweeps"
+                raise GameError(f"{problem}: expected most moves to lead the same way, down or up")
             self.total += size
             cursor[:] = 1 - cursor[0], 0, 0, left
 
@@ -194,6 +203,8 @@ def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than i
             value = 0
             for part in range(parts):
                 after = out[move * parts + part]
+                if after == UNWRITTEN:
+                    return -1 - index
                 if not 0 <= after < len(outcome) or outcome[after] == NOT_A_POSITION:
                     return -1 - index
                 if outcome[after] == UNSETTLED:
@@ -207,6 +218,8 @@ def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than i
                 if value == 0 and (quickest < 0 or plies < quickest):
                     quickest = plies
                 slowest = max(slowest, plies)
+        for at in range(count * parts):
+            out[at] = UNWRITTEN
         if not settled:
             left += 1
             continue

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from builder.compile import Engine, Kernel, buffer, rule, views
+from builder.compile import UNWRITTEN, Engine, Kernel, buffer, rule, views
 from builder.conformance import check_index
 from builder.solvers.plan import Plan, Shard, chain
 from builder.solvers.solution import Solution, packed_outcome, packed_remoteness, slices
@@ -94,7 +94,7 @@ def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than i
         if is_position(index) == 0:
             continue
         end = terminal(index)
-        if end < 0 or end >> 2 > LONGEST:
+        if end < 0 or end >> 2 > LONGEST or (end and end & 3 == 0):
             return index
         if end:
             outcome[index] = end & 3
@@ -109,6 +109,7 @@ def _settle(  # noqa: C901 - one loop over moves; helpers would cost more than i
             continue
         for at in range(count):
             after = out[at]
+            out[at] = UNWRITTEN
             if not 0 <= after < index:
                 return index
             if outcome[after] == LOSS:

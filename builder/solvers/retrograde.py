@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from builder.compile import Engine, Kernel, buffer, rule
+from builder.compile import UNWRITTEN, Engine, Kernel, buffer, rule
 from builder.conformance import broken_rule
 from builder.solvers.plan import Piece, Plan, Shard, chain
 from builder.solvers.solution import (
@@ -154,9 +154,11 @@ class RetrogradePlan(Plan):
             if wild >= 0:
                 raise broken_rule(self._game, self._index(wild))
         elif cursor[0] == LIST:
-            _list_sources(engine)(
+            wild = _list_sources(engine)(
                 successors, *walk, out, shard.low, shard.high, outcome, places, sources
             )
+            if wild >= 0:
+                raise broken_rule(self._game, self._index(wild))
         else:
             low, end = int(cursor[1]), int(cursor[2])
             end = _propagate(engine)(
@@ -254,9 +256,11 @@ def _class_neighbours(
     if not 0 <= count <= most:
         return -1
     for at in range(count):
-        if not 0 <= out[at] < len(classes):
+        index = out[at]
+        out[at] = UNWRITTEN
+        if not 0 <= index < len(classes):
             return -1
-        neighbour = int(classes[out[at]])
+        neighbour = int(classes[index])
         known = False
         for before in range(found):
             if out[before] == neighbour:
@@ -312,9 +316,10 @@ def _open_nodes(
             outcome[node] = stuck
             continue
         unrefuted[node] = count
-        if len(places):
-            for at in range(count):
+        for at in range(count):
+            if len(places):
                 places[out[at]] += 1
+            out[at] = UNWRITTEN  # a rule that counts what it has not written is found out
     return -1
 
 
@@ -329,11 +334,12 @@ def _list_sources(
     outcome: NDArray[np.uint8],
     places: NDArray[np.unsignedinteger],
     sources: NDArray[np.uint32],
-) -> None:
+) -> int:
     """Write each node to the lists of the nodes from `low` to before `high` that it moves to.
 
     `places` holds where each list ends at the start, and where it begins at the end. Threads share the
     lists, not the nodes: all moves are made once by each, which takes less time than to write them.
+    Returns a node whose moves are others than before, or -1.
     """
     for node in range(len(outcome)):
         if outcome[node] != UNSETTLED:
@@ -343,9 +349,14 @@ def _list_sources(
         else:
             count = successors(node, out)
         for at in range(count):
-            if low <= out[at] < high:
-                places[out[at]] -= 1
-                sources[places[out[at]]] = node
+            target = out[at]
+            out[at] = UNWRITTEN
+            if low <= target < high:
+                if places[target] == 0:
+                    return node
+                places[target] -= 1
+                sources[places[target]] = node
+    return -1
 
 
 @Kernel
@@ -390,9 +401,13 @@ def _propagate(
         if len(places) == 0 and not 0 <= count <= most_sources:
             return -1 - node
         for which in range(count):
-            source = int(sources[begin + which]) if len(places) else out[which]
-            if not 0 <= source < len(outcome):
-                return -1 - node
+            if len(places):
+                source = int(sources[begin + which])
+            else:
+                source = out[which]
+                out[which] = UNWRITTEN
+                if not 0 <= source < len(outcome):
+                    return -1 - node
             if outcome[source] != UNSETTLED:
                 continue
             if wins_for_mover:

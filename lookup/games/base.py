@@ -245,7 +245,7 @@ class Game(Named):
         Raises:
             InvalidPositionError: the text is not exactly the text of a position.
         """
-        if not self.plays_sums or SUM not in text:
+        if not self.plays_sums:
             return (self.parse(text),)
         try:
             return tuple(map(self.parse, text.split(SUM)))
@@ -264,7 +264,12 @@ class Game(Named):
                 continue
             said = f"{self.format(index)}: " if len(components) > 1 else ""
             for options in self.options_of(index):
-                name = self.move_name(index, options[0] if self.parts == 1 else self._in_play(options))
+                name: Any = self.move_name(
+                    index, options[0] if self.parts == 1 else self._in_play(options)
+                )
+                if not isinstance(name, str):
+                    where = f"index {index} ({self.format(index)!r})"
+                    raise GameError(f"move_name returns {name!r} in {where}: expected a text")
                 after = options
                 if self.plays_sums:
                     after = self._in_play((*components[:place], *options, *components[place + 1 :]))
@@ -273,7 +278,18 @@ class Game(Named):
 
     def _in_play(self, components: tuple[int, ...]) -> tuple[int, ...]:
         """A sum without the components that are over; one of them if all are."""
-        return tuple(index for index in components if self.options_of(index)) or components[:1]
+        return tuple(index for index in components if self._has_moves(index)) or components[:1]
+
+    def _has_moves(self, index: int) -> bool:
+        """Whether play goes on; remembered, since the same components come up in many sums."""
+        known = self._goes_on
+        if index not in known:
+            known[index] = bool(self.options_of(index))
+        return known[index]
+
+    @cached_property
+    def _goes_on(self) -> dict[int, bool]:
+        return {}
 
     def play(self, text: str, move: str) -> Step:
         """The legal move with this text.
@@ -334,14 +350,14 @@ class Game(Named):
 
     # --- what every game has from the above -------------------------------------------------------
 
-    @property
-    def rules_digest(self) -> str:
+    @classmethod
+    def rules_digest(cls) -> str:
         """What tells these rules from others under the same name; empty for games of ours."""
-        if self.is_ours():
+        if cls.is_ours():
             return ""
         from lookup.games.rules_digest import rules_digest  # our own games do without it
 
-        return rules_digest(type(self))
+        return rules_digest(cls)
 
     @property
     def players(self) -> int:

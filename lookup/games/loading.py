@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from lookup.errors import EndtableError, InvalidGameError, InvalidParameterError
+from lookup.games import GAMES
 from lookup.games.base import Game
 from lookup.games.sources import SOURCE
 
@@ -29,6 +30,12 @@ GROUP = "endtable.games"
 SUFFIX = ".py"
 NAME = re.compile(r"(?=.{1,60}$)[a-z0-9]+(-[a-z0-9]+)*")
 _FLAGS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_REQUIRED = {
+    "size": "how many positions there are",
+    "start": "the number of the first",
+    "max_moves": "the most moves that a position has",
+    "successors": "a method (index, out) that lists what moves lead to",
+}
 _NUMBER = re.compile(r"-?[0-9]{1,18}")
 
 
@@ -161,18 +168,20 @@ def _choose(source: str, module: ModuleType, name: str) -> type[Game]:
 def _usable(game: type[Game], source: str) -> type[Game]:
     """The same class, if games can be made of it and their tables have names."""
     if missing := sorted(getattr(game, "__abstractmethods__", ())):
-        problem = f"lacks {', '.join(missing)} in class {game.__name__}: expected what `Game` requires"
-        raise InvalidGameError(source, problem)
+        said = (f"{name} ({_REQUIRED[name]})" if name in _REQUIRED else name for name in missing)
+        raise InvalidGameError(source, f"lacks {', '.join(said)} in class {game.__name__}")
+    if game.name in GAMES and not game.is_ours():
+        raise InvalidGameError(
+            source, f"has the name of a game of Endtable, {game.name!r}: expected another"
+        )
     if not isinstance(game.name, str) or not NAME.fullmatch(game.name):
         problem = f"has the name {game.name!r}: expected small letters, digits, '-' between words"
         raise InvalidGameError(source, problem)
     for field in fields(game):
-        if field.type not in (int, bool, "int", "bool"):
-            problem = (
-                f"has a parameter {field.name!r} that is neither int nor bool: expected "
-                f"`{field.name} = ...` without a type for what is the same in all games"
-            )
-            raise InvalidGameError(source, problem)
+        if field.type not in (int, bool, "int", "bool") or field.name in _REQUIRED:
+            what = "is no parameter" if field.name in _REQUIRED else "is neither int nor bool"
+            problem = f"declares {field.name!r} with a type, as parameters are, but it {what}"
+            raise InvalidGameError(source, f"{problem}: expected `{field.name} = ...` without a type")
     return game
 
 
@@ -197,7 +206,9 @@ def with_settings(game: type[Game], settings: Mapping[str, str]) -> Game:
             raise InvalidParameterError(name, text, declared[name].expected)
     for name, one in declared.items():
         if name not in values and one.default is None:
-            raise InvalidParameterError(name, None, f"{one.expected}, as in --set {name}=3")
+            raise InvalidParameterError(
+                name, None, f"{one.expected}, as in --set {name}=3, or a default"
+            )
         values.setdefault(name, one.default)
     try:
         return game.from_parameters(values)

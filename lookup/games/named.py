@@ -33,7 +33,8 @@ class Named(ABC):
         cls._parameters = declared(cls)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise dataclasses.FrozenInstanceError(f"cannot assign to {name!r} of a game")
+        problem = f"cannot assign to {name!r} of a game: expected it in the body of the class"
+        raise dataclasses.FrozenInstanceError(problem)
 
     def __delattr__(self, name: str) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot delete {name!r} of a game")

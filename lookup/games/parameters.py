@@ -9,9 +9,9 @@ from lookup.errors import InvalidParameterError
 
 Parameters: TypeAlias = dict[str, int | bool]
 
-MOST = 10_000
+MOST = 1000
 """No parameter is larger unless the game says so. A table file names parameters, and the file may be
-from a stranger: a game that is not prepared for it must not be asked for 10^10 positions."""
+from a stranger: a game that is not prepared for it must not be asked for 3^(10^8) positions."""
 
 
 class Parameter(NamedTuple):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import copy
 import linecache
+import traceback
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -13,6 +15,19 @@ if TYPE_CHECKING:
 
 SOURCE = "__endtable_source__"
 """Where a module that we have run keeps its source: its file may be another by now."""
+
+
+def failed_at(error: BaseException) -> str:
+    """The line that raised an error, and its function: if it can be, one of a user's game."""
+    lines = list(traceback.walk_tb(error.__traceback__))
+    own = [line for line in lines if SOURCE in line[0].f_globals]
+    frame, number = (own or lines)[-1]
+    return f"{Path(frame.f_code.co_filename).name}, line {number}: {frame.f_code.co_name}"
+
+
+def is_of_own_game(error: BaseException) -> bool:
+    """Whether a user's game led to an error."""
+    return any(SOURCE in frame.f_globals for frame, _ in traceback.walk_tb(error.__traceback__))
 
 
 def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda | None:

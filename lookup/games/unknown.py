@@ -24,12 +24,14 @@ class UnknownGame(Game):
 
     @property
     def start(self) -> int:
-        """Not to be had.
+        """As the table says.
 
         Raises:
-            MissingGameError: always.
+            MissingGameError: it does not say.
         """
-        raise MissingGameError(self.info.game, "the starting position")
+        if self.info.start < 0:
+            raise MissingGameError(self.info.game, "the starting position")
+        return cast("int", self.info.start)
 
     @property
     def max_moves(self) -> int:
@@ -63,11 +65,6 @@ class UnknownGame(Game):
     def table_name(self) -> str:
         """As the table says."""
         return cast("str", self.info.name)
-
-    @property
-    def rules_digest(self) -> str:
-        """As the table says."""
-        return cast("str", self.info.rules_digest)
 
     @property
     def stores_grundy(self) -> bool:

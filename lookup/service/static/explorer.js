@@ -192,7 +192,7 @@ function renderValues() {
   const moves = hints ? known : [...known].sort(byName);
   $("moves").replaceChildren(...moves.map((move) => element("li", {}, moveButton(move, hints))));
   if (!moves.length) {
-    const why = probe.moves ? "None: the game is over." : "Not known: the server lacks the rules.";
+    const why = probe.moves ? "None: the game is over." : "Not known here: lookup serve --game FILE.py names the rules.";
     $("moves").append(element("li", {}, why));
   }
 }
