@@ -200,7 +200,7 @@ PRIVATE = SUBTRACT.replace("max_moves = 3", "max_moves = 3\n    __most = 3").rep
 )
 
 
-@pytest.mark.parametrize("source", [SHADOWED, KEYWORDS, DEFAULTS, NAMESAKE, PRIVATE])
+@pytest.mark.parametrize("source", [SHADOWED, DEFAULTS, NAMESAKE, PRIVATE])
 def test_names_and_arguments_mean_what_they_mean(source: str, tmp_path: Path) -> None:
     game = own_game(tmp_path, source)
     assert game.successors_of(9) == [8, 7, 6]
@@ -231,10 +231,7 @@ def test_a_constant_inside_an_inner_function_is_noticed(tmp_path: Path) -> None:
     [
         ("MOST = {}", "min(helper_of_binding.MOST, index)"),
         ("def least(index, most={}):\n    return min(most, index)", "least(index)"),
-        (
-            "from enum import IntEnum\nclass Most(IntEnum):\n    OF_ALL = {}",
-            "min(int(Most.OF_ALL), index)",
-        ),
+        ("from enum import IntEnum\nclass Most(IntEnum):\n    ALL = {}", "min(Most.ALL.value, index)"),
     ],
 )
 def test_what_changes_in_another_file_is_compiled_again(helper: str, used: str, tmp_path: Path) -> None:
