@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     from lookup.games.base import Game
 
 _PLACE = re.compile(r'File "(?P<file>[^"\n]+)", line (?P<line>\d+)')
+_LONGEST = 200
+_HINTS = {
+    "getitem(Tuple(": " (tuples of different lengths have no common type: make them equally long)",
+    "int(unicode_type": " (texts are not for rules)",
+}
 _HEADINGS = ("Failed in", "No implementation", "During:", "File ", "Internal error")
 
 
@@ -103,5 +108,7 @@ def _line(error: Exception, place: tuple[str, int]) -> int:
 def _reason(error: Exception) -> str:
     """What numba says, without its headings and advice."""
     lines = [re.sub(r"\x1b\[[0-9;]*m", "", line).strip(" -|") for line in str(error).splitlines()]
-    said = [line for line in lines if line and not line.startswith(_HEADINGS)]
-    return said[0] if said else type(error).__name__
+    said = [line.removeprefix(">>> ") for line in lines if line and not line.startswith(_HEADINGS)]
+    reason = said[0] if said else type(error).__name__
+    hint = next((hint for start, hint in _HINTS.items() if reason.startswith(start)), "")
+    return f"{reason[:_LONGEST]}{hint}"

@@ -101,7 +101,7 @@ class Loop:
         word = " ".join(line.split())
         # A game may have a move of such a name: there it is one.
         is_command = all(step.text != word for step in session.steps)
-        if is_command and word == "quit":
+        if is_command and word in ("quit", "exit", "q"):
             return False
         if is_command and word in self._commands:
             self._commands[word]()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from lookup.errors import InvalidParameterError, UnknownGameError
+from lookup.errors import EndtableError, InvalidGameError, InvalidParameterError, UnknownGameError
 from lookup.games.base import Game
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
@@ -72,9 +72,16 @@ def find_game(table_name: str) -> Game:
     installed = installed_games()
     for name in installed:
         # Of other people's packages, only those are loaded that the name is of.
-        if f"{table_name}-".startswith(f"{name}-") and (
-            found := game_class(name).from_table_name(table_name)
-        ):
+        if not f"{table_name}-".startswith(f"{name}-"):
+            continue
+        try:
+            found = game_class(name).from_table_name(table_name)
+        except EndtableError:
+            raise
+        except Exception as error:  # noqa: BLE001 - somebody else's class may raise anything
+            problem = f"cannot be had: {type(error).__name__}: {error}"
+            raise InvalidGameError(table_name, problem) from None
+        if found:
             return found
     raise UnknownGameError(table_name, [*GAMES, *installed])
 
