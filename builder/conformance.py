@@ -27,6 +27,7 @@ WHOLE = 1 << 16
 SAMPLE = 1024
 _HEAPS, _POSITIONS_OF_STEPS = 100, 8
 _ROOM_BEYOND = 1024
+_MOVES_NEAR = 4096  # near the start there are more moves than elsewhere
 _PLAYED = 64  # positions of which moves are looked up by name
 _UNWRITTEN = -(1 << 62)  # what no rule writes
 HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
@@ -35,7 +36,7 @@ HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}
 def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequence[int]:
     """All indices of a game of up to `whole`; else both ends and a random sample, always the same.
 
-    Half of the sample is near the start: in some games, few indices are positions. Of heaps the
+    Some of the sample are near the start: in some games, few indices are positions. Of heaps the
     smallest, and of games of steps a few: they have thousands of moves to list.
     """
     if isinstance(game, HeapGame):
@@ -45,7 +46,7 @@ def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequ
     if game.size <= whole:
         return range(game.size)
     chosen = random.Random(0)  # noqa: S311 - not a secret
-    near = _near_start(game, sample // 2, chosen)
+    near = _near_start(game, min(sample // 2, max(8, _MOVES_NEAR // max(1, game.max_moves))), chosen)
     anywhere = chosen.sample(range(game.size), sample - len(near))
     return sorted({0, game.start, game.size - 1, *near, *anywhere})
 

@@ -150,9 +150,8 @@ def _large(game: Game) -> Game:
 
 
 def test_the_command_warns_in_one_line(tmp_path: Path) -> None:
-    source = UNCOMPILABLE.replace("most=1000", "most=200000")
-    write_game(tmp_path, source)
-    result = run("build-tables", "game", "own.py", "--set", "heap=110000", cwd=tmp_path)
+    write_game(tmp_path, UNCOMPILABLE.replace("max_moves = 3", "max_moves = 3\n    work = 10**7"))
+    result = run("build-tables", "game", "own.py", cwd=tmp_path)
     assert result.code == 0
     (warning,) = [line for line in result.error.splitlines() if line.startswith("warning: ")]
     assert re.fullmatch(r"warning: own.py, line \d+: successors cannot be compiled: .*", warning)
@@ -259,21 +258,21 @@ def test_what_changes_in_another_file_is_compiled_again(helper: str, used: str, 
 
 FAR = SUBTRACT.replace("most=1000", "most=10**6")
 WILD = [
-    ("return count", "return count + (index == 70001)", "lists 4: expected at most max_moves"),
-    ("return count", "return 1 if index == 70001 else count * (index != 70002)", ""),
+    ("return count", "return count + (index == 7001)", "lists 4: expected at most max_moves"),
+    ("return count", "return 1 if index == 7001 else count * (index != 7002)", ""),
     (
         "count = 0\n",
-        "count = 0\n        if index == 70001:\n            return 1\n",
+        "count = 0\n        if index == 7001:\n            return 1\n",
         "yet does not write out",
     ),
     (
         "count = 0\n",
-        "count = 0\n        for at in range(10**6 * (index == 70001)):\n            out[at] = 1\n",
+        "count = 0\n        for at in range(10**6 * (index == 7001)):\n            out[at] = 1\n",
         "fails: IndexError",
     ),
     (
         "count = 0\n",
-        "count = 0 if index != 70001 else 5 // (index - 70001)\n",
+        "count = 0 if index != 7001 else 5 // (index - 7001)\n",
         "fails: ZeroDivisionError",
     ),
 ]
@@ -286,7 +285,7 @@ def test_wild_rules_neither_crash_nor_make_a_wrong_table(
 ) -> None:
     """At an index that nobody has looked at before it is compiled; in a process that may die of it."""
     write_game(tmp_path, FAR.replace(right, wrong, 1))
-    setting = "--set", "heap=100000", "--engine", engine
+    setting = "--set", "heap=10000", "--engine", engine
     result = run("build-tables", "game", "own.py", *setting, cwd=tmp_path)
     if words:
         assert (result.code, words in one_line(result)) == (1, True), result.error
@@ -305,7 +304,7 @@ def test_too_many_predecessors_are_explained(tmp_path: Path) -> None:
         "                count += 1\n        return count\n"
     )
     write_game(tmp_path, sink)
-    for heap in (100, 50_000):
+    for heap in (100, 5_000):
         result = run("build-tables", "game", "own.py", "--set", f"heap={heap}", cwd=tmp_path)
         assert result.code == 1
         assert "predecessors of index 0 ('0')" in one_line(result) or "IndexError" in one_line(result)

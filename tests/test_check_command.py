@@ -317,15 +317,15 @@ def test_rules_that_break_the_contract_far_away_are_explained_too(
     large = SUBTRACT.replace("most=1000", "most=10**6")
     for broken, words in (
         (
-            "if index == 70001:\n            out[0] = 10**9\n        return count",
-            "index 70001 .* lists 1000000000",
+            "if index == 7001:\n            out[0] = 10**9\n        return count",
+            "index 7001 .* lists 1000000000",
         ),
         (
-            "if index == 70001:\n            return 9\n        return count",
-            "index 70001 .* lists 9: expected at most max_moves",
+            "if index == 7001:\n            return 9\n        return count",
+            "index 7001 .* lists 9: expected at most max_moves",
         ),
     ):
-        game = own_game(tmp_path, large.replace("return count", broken), heap=100_000)
+        game = own_game(tmp_path, large.replace("return count", broken), heap=10_000)
         with pytest.raises(GameError, match=words):
             build_table(game, tmp_path, engine=engine)
     assert not list(tmp_path.glob("*.h5"))

@@ -274,11 +274,11 @@ def test_parameters_of_a_stranger_are_checked_first(heap: Any, tmp_path: Path) -
 def test_a_rule_that_raises_is_one_line_that_names_its_own(tmp_path: Path) -> None:
     """Not called a fault of ours, and no traceback."""
     texts = "\n    def format(self, index):\n        return {}[index] if index == 70 else str(index)\n"
-    rules = SUBTRACT.replace("count = 0", "count = 0 if index != 70001 else [][1]")
+    rules = SUBTRACT.replace("count = 0", "count = 0 if index != 7001 else [][1]")
     cases = (
         (
             rules.replace("most=1000", "most=10**6"),
-            "heap=70100",
+            "heap=7100",
             "successors fails: IndexError",
         ),
         (SUBTRACT + texts, "heap=100", "format .*KeyError: 70"),
