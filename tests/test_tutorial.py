@@ -14,8 +14,6 @@ import tomllib
 import urllib.request
 from typing import TYPE_CHECKING
 
-import pytest
-
 from lookup import load_game
 from lookup.games.loading import GROUP
 from tests.commands import ESTIMATE, MODULES, run
@@ -29,10 +27,9 @@ TEXT = (ROOT / "TUTORIAL.md").read_text("utf-8")
 BLOCKS = [(match.group(1), match.group(2)) for match in BLOCK.finditer(TEXT)]
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where somebody has followed the tutorial to its end."""
-    place = tmp_path_factory.mktemp("tutorial")
+def test_every_block_is_what_happens(tmp_path: Path) -> None:
+    """One test: what a block leaves behind, the next ones use."""
+    place = tmp_path
     for language, text in BLOCKS:
         if language == "python" and text.startswith("# "):
             name, _, source = text.partition("\n")
@@ -43,7 +40,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             _run_commands(text, place)
         else:
             assert language in ("sh", "toml"), "a block that nothing runs"
-    return place
+    tables = {path.stem for path in (place / "tables").glob("*.h5")}
+    assert tables == {"dominoes", "noughts", "race", "skittles-20", "turned"}
+    _open_the_page(place)
+    announced = tomllib.loads(block("toml"))["project"]["entry-points"]
+    ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
+    assert announced.keys() == ours.keys() == {GROUP}
+    (name,) = announced[GROUP]
+    assert load_game(place / "noughts.py").name == name
+
+
+def block(language: str) -> str:
+    """The only block of a language."""
+    (text,) = [text for one, text in BLOCKS if one == language]
+    return text
 
 
 def _run_python(text: str, place: Path) -> None:
@@ -67,22 +77,15 @@ def _run_commands(text: str, place: Path) -> None:
         assert same(shown, printed), f"{command}\n{printed}"
 
 
-def test_every_block_is_what_happens(folder: Path) -> None:
-    tables = {path.stem for path in (folder / "tables").glob("*.h5")}
-    assert tables == {"dominoes", "noughts", "race", "skittles-20", "turned"}
-
-
-def test_the_game_is_under_forty_lines(folder: Path) -> None:
-    source = (folder / "noughts.py").read_text("utf-8")
-    assert len(source.splitlines()) < 40
+def test_the_game_is_under_forty_lines() -> None:
+    *_, source = [text for language, text in BLOCKS if language == "python" and "class Noughts" in text]
+    assert len(source.splitlines()) - 1 == 39 < 40, "without the line that names the file"
     assert "39 lines" in TEXT
-    assert len(source.splitlines()) == 39
 
 
-def test_the_page_shows_it(folder: Path) -> None:
+def _open_the_page(folder: Path) -> None:
     """The block with `lookup serve`, on any free port."""
-    ((_, text),) = [block for block in BLOCKS if block[0] == "sh"]
-    program, *words = shlex.split(text)
+    program, *words = shlex.split(block("sh"))
     command = [sys.executable, "-m", MODULES[program], *words, "--port", "0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(
@@ -101,12 +104,3 @@ def test_the_page_shows_it(folder: Path) -> None:
         finally:
             server.terminate()
     assert (fields["outcome"], fields["remoteness"], fields["moves"][0]["move"]) == ("win", 5, "a2")
-
-
-def test_the_entry_point_is_written_as_ours_are(folder: Path) -> None:
-    ((_, text),) = [block for block in BLOCKS if block[0] == "toml"]
-    announced = tomllib.loads(text)["project"]["entry-points"]
-    ours = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["entry-points"]
-    assert announced.keys() == ours.keys() == {GROUP}
-    (name,) = announced[GROUP]
-    assert load_game(folder / "noughts.py").name == name
