@@ -1,4 +1,4 @@
-"""Run the two commands as a user does: all of a command, and a process of its own where that matters."""
+"""Run the two commands as a user does, in this process or, where that matters, in one of their own."""
 
 from __future__ import annotations
 

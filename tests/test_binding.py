@@ -283,7 +283,7 @@ WILD = [
 def test_wild_rules_neither_crash_nor_make_a_wrong_table(
     right: str, wrong: str, words: str, engine: Engine, tmp_path: Path
 ) -> None:
-    """At an index that nobody has looked at before it is compiled; then in a process that may die of it."""
+    """At an index that nobody has looked at before; compiled, in a process that may die of it."""
     write_game(tmp_path, FAR.replace(right, wrong, 1))
     setting = "--set", "heap=10000", "--engine", engine
     how = run_apart if engine == Engine.NUMBA else run

@@ -37,7 +37,7 @@ def test_probe_prints_value_and_moves() -> None:
 
 def test_a_process_of_its_own_says_the_same() -> None:
     """All other tests here run the command in their own process."""
-    for words in (["probe", "tactics-4x4", POSITION], ["probe", "rota", "--json"], ["probe", "ROTTA"], []):
+    for words in (["probe", "tactics-4x4", POSITION], ["list", "--json"], ["probe", "ROTTA"], []):
         assert run_apart("lookup", *words) == run("lookup", *words)
 
 
