@@ -331,7 +331,9 @@ def serve(
     access_log: Annotated[
         str | None,
         typer.Option(
-            "--access-log", metavar="FILE", help="Append a line of JSON for each request; '-' is stderr."
+            "--access-log",
+            metavar="FILE",
+            help="Append a line of JSON for each request; '-' is stderr.",
         ),
     ] = None,
 ) -> None:

@@ -18,6 +18,7 @@ from lookup.service.workers import METRICS_VARIABLE, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
     from lookup.records import Decode
     from lookup.tablebase import Tablebase
 
