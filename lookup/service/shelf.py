@@ -6,16 +6,17 @@ A name without a file is answered by the closed form of its game, if it has one.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
 from time import monotonic
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lookup import __version__
 from lookup.errors import CallerError, MissingTableError, TableFileError
 from lookup.games import closed_form
 from lookup.records import decode_records
+from lookup.response import info_fields
 from lookup.table import Table
 
 if TYPE_CHECKING:
@@ -39,12 +40,12 @@ FileIdentity: TypeAlias = tuple[int, int, int, int]
 log = logging.getLogger("lookup.service")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Served:
     """What answers for a name, and when it was last looked for."""
 
     answers: Answers
-    file: FileIdentity | None  # None: a closed form, which no file can change
+    file: FileIdentity | None  # None: a closed form
     looked: float
 
     @cached_property
@@ -58,6 +59,11 @@ class Served:
         """Names this version of the answers: the same tag, the same bytes."""
         version = self.answers.digest[:16] if isinstance(self.answers, Table) else "formula"
         return f'W/"{version}-{__version__}"'
+
+    @cached_property
+    def info(self) -> dict[str, Any]:
+        """What it says of itself. Counted once: a histogram reads the whole table."""
+        return info_fields(self.answers)
 
 
 class Shelf:
@@ -95,15 +101,15 @@ class Shelf:
                 return served
             return self._look(name)
 
-    def table(self, name: str) -> Table:
-        """The table called `name`, where a formula will not do.
+    def stored(self, answers: Answers) -> Table:
+        """The table that answers, where a formula will not do: it knows nothing of indices.
 
         Raises:
-            MissingTableError: there is no such table.
-            TableFileError: its file cannot be used.
+            MissingTableError: it is a formula.
         """
-        answers = self.find(name).answers
-        return answers if isinstance(answers, Table) else self.tables.open(name)
+        if isinstance(answers, Table):
+            return answers
+        raise MissingTableError(answers.name, self.tables.directories, answers.game.build_command)
 
     def _look(self, name: str) -> Served:
         try:
@@ -115,12 +121,10 @@ class Shelf:
                 self._served[name] = served
             return served
         old, file = self._served.get(name), _identity(path)
-        if old and old.file == file:
-            served = replace(old, looked=monotonic())
-        else:
-            served = self._open(name, old, file)
-        self._served[name] = served
-        return served
+        if old is None or old.file != file:
+            self._served[name] = self._open(name, old, file)
+        self._served[name].looked = monotonic()
+        return self._served[name]
 
     def _open(self, name: str, old: Served | None, file: FileIdentity) -> Served:
         try:
@@ -131,7 +135,7 @@ class Shelf:
             if old is None or old.file is None:
                 raise
             log.warning("%s stays as it was: its new file cannot be used (%s)", name, error)
-            return replace(old, looked=monotonic())
+            return old
 
 
 def _formula(name: str, missing: MissingTableError) -> Answers:
