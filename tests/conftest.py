@@ -16,6 +16,12 @@ from lookup.format import CLASSES, OUTCOME, Column
 from lookup.games.loading import installed_game, installed_games
 from lookup.reader import TableFile
 
+# Fixtures for all tests.
+from tests.browser import address as address
+from tests.browser import chromium as chromium
+from tests.browser import complaints as complaints
+from tests.browser import page as page
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
