@@ -56,10 +56,12 @@ def run(*words: str | Path, cwd: Path = ROOT, typed: str | None = None, **enviro
         )
         stack.enter_context(contextlib.chdir(cwd))
         stack.enter_context(warnings.catch_warnings())
+        code: object = 0
         try:
             _MAINS[str(words[0])]()
         except SystemExit as done:
             code = done.code
+        assert isinstance(code, int)
         return Result(code, _written(out), _written(error))
 
 
