@@ -29,6 +29,15 @@ ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
 
 
+SLOW = ("test_tutorial", "test_limits", "test_checkpoints", "test_catalogue", "test_golden")
+"""Modules that come first. Processes take tests in this order, and none is left with a long one in the
+end while the others have nothing to do any more."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in SLOW)  # keeps the order otherwise
+
+
 def examples() -> set[str]:
     """The names of our example games, which are installed as other people's are."""
     games = filter(None, map(installed_game, installed_games()))
