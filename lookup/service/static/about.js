@@ -1,0 +1,72 @@
+// How to play, and what the table says of itself.
+
+import { boardFor } from "./boards.js";
+import { countsBar, histogram } from "./charts.js";
+import { $, element } from "./dom.js";
+import { described } from "./names.js";
+import { links } from "./source.js";
+import { counted, number } from "./values.js";
+
+let written = null;
+
+export function renderAbout(info) {
+  if (info === written) {
+    return;
+  }
+  written = info;
+  $("play-heading").textContent = described(info.table).title;
+  $("table-name").textContent = info.table;
+  document.title = `${info.table} – Endtable`;
+  $("rules").textContent = info.rules;
+  $("how-to-move").textContent = boardFor(info).how;
+  $("notation").textContent = info.notation;
+  $("notation-part").hidden = !info.notation;
+  $("facts").replaceChildren(...facts(info));
+  const { file, json, docs } = links(info.table);
+  $("file").href = file;
+  $("file").hidden = byFormula(info);
+  $("info").href = json;
+  $("docs").href = docs;
+}
+
+const byFormula = (info) => info.answered_by === "closed form";
+
+function facts(info) {
+  if (byFormula(info)) {
+    return [element("p", {}, "Answered by a formula; no table is needed.")];
+  }
+  const parts = [element("p", {}, summary(info))];
+  if (info.counts) {
+    parts.push(countsBar(info.counts));
+  }
+  if (info.histogram) {
+    parts.push(histogram(info.histogram, info.histogram_width));
+  }
+  if (info.grundy) {
+    parts.push(grundy(info.grundy));
+  }
+  return parts;
+}
+
+function summary({ positions, longest_remoteness: longest, period, players }) {
+  const sentences = [`${counted(positions, "position")}, counted for ${players === 1 ? "the player" : "the player to move"}.`];
+  if (longest !== null) {
+    sentences.push(`The longest takes ${counted(longest, players === 1 ? "command" : "move")}.`);
+  }
+  if (period) {
+    sentences.push(`Values repeat with period ${period.period} after the first ${period.preperiod}, so that rows of any length are answered.`);
+  }
+  return sentences.join(" ");
+}
+
+function grundy(counts) {
+  const cell = (tag, text) => element(tag, tag === "th" ? { scope: "row" } : {}, text);
+  const rows = counts.map((count, value) => element("tr", {}, cell("th", String(value)), cell("td", number(count))));
+  const head = ["Grundy value", "Positions"].map((text) => element("th", { scope: "col" }, text));
+  return element(
+    "details",
+    {},
+    element("summary", {}, `Grundy values 0 to ${counts.length - 1}`),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))),
+  );
+}

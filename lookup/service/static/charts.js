@@ -1,0 +1,172 @@
+// Small charts, drawn, and told in words beside.
+
+import { element, svg } from "./dom.js";
+import { DISTANCE } from "./settings.js";
+import { counted, number } from "./values.js";
+
+const WIDE = 360;
+const HIGH = 96;
+const LEFT = 58;
+const HEIGHTS = { win: 16, draw: 44, loss: 72 };
+const MOST_TOLD = 40;
+
+// The values after each move as the first player sees them, or the commands that were still needed.
+export function valueChart(values, at, alone, level) {
+  if (alone && level < DISTANCE) {
+    return element("p", { class: "quiet" }, "The hint “Distance” shows how many commands are still needed.");
+  }
+  const known = values.flatMap((value, place) => (value ? [{ ...value, place }] : []));
+  if (!known.length || (alone && known.every(({ remoteness }) => remoteness === null))) {
+    return element("p", { class: "quiet" }, "");
+  }
+  const title = alone ? "Commands still needed" : "Value for the first player";
+  const words = `${title}: ${told(known, alone)}.`;
+  const most = Math.max(1, ...known.map(({ remoteness }) => remoteness ?? 0));
+  const x = (place) => LEFT + 8 + (place * (WIDE - LEFT - 16)) / Math.max(1, values.length - 1);
+  const y = ({ outcome, remoteness }) =>
+    alone ? HEIGHTS.loss - ((remoteness ?? 0) * (HEIGHTS.loss - HEIGHTS.win)) / most : HEIGHTS[outcome];
+  const points = known.map((value) => `${x(value.place).toFixed(1)},${y(value).toFixed(1)}`);
+  const axis = alone
+    ? [label(most, HEIGHTS.win), label(0, HEIGHTS.loss)]
+    : Object.entries({ win: "wins +", draw: "draw =", loss: "loses −" }).map(([outcome, text]) => label(text, HEIGHTS[outcome]));
+  const dense = values.length > 80;
+  const dots = known.map((value) =>
+    svg("circle", {
+      class: `chart-dot ${alone ? "" : value.outcome}${value.place === at ? " now" : ""}`,
+      cx: x(value.place).toFixed(1),
+      cy: y(value).toFixed(1),
+      r: value.place === at ? 5.5 : dense ? 1.5 : 3.5,
+    }),
+  );
+  return element(
+    "figure",
+    {},
+    element("figcaption", {}, title),
+    svg(
+      "svg",
+      { class: "chart", viewBox: `0 0 ${WIDE} ${HIGH}`, role: "img", "aria-label": words },
+      ...axis,
+      svg("polyline", { class: "chart-line", points: points.join(" ") }),
+      ...dots,
+      svg("text", { class: "chart-label", x: LEFT + 8, y: HIGH - 3 }, "0"),
+      svg("text", { class: "chart-label end", x: WIDE - 8, y: HIGH - 3 }, counted(values.length - 1, "move")),
+    ),
+  );
+}
+
+function label(text, y) {
+  return svg(
+    "g",
+    {},
+    svg("line", { class: "chart-grid", x1: LEFT, x2: WIDE, y1: y, y2: y }),
+    svg("text", { class: "chart-label end", x: LEFT - 6, y: y + 4 }, String(text)),
+  );
+}
+
+function told(known, alone) {
+  const shown = known.slice(-MOST_TOLD);
+  const words = shown.map(({ place, outcome, remoteness }) => {
+    const when = place === 0 ? "at the beginning" : `after move ${place}`;
+    return `${when} ${alone ? (remoteness ?? "unknown") : outcome}`;
+  });
+  return words.join(", ");
+}
+
+// How many positions are won, drawn and lost: a bar, and the numbers below it.
+export function countsBar(counts) {
+  const total = counts.win + counts.draw + counts.loss;
+  const parts = [
+    ["win", "Won", "W"],
+    ["draw", "Drawn", "D"],
+    ["loss", "Lost", "L"],
+  ];
+  let from = 0;
+  const bars = parts.map(([outcome]) => {
+    const wide = total ? (counts[outcome] * 100) / total : 0;
+    const bar = svg("rect", { class: `fill ${outcome}`, x: from, y: 0, width: wide, height: 10 });
+    from += wide;
+    return bar;
+  });
+  const facts = parts.map(([outcome, words, sign]) => {
+    const share = total ? ` (${((counts[outcome] * 100) / total).toFixed(1)}%)` : "";
+    return element(
+      "div",
+      {},
+      element("dt", {}, element("span", { class: `key ${outcome}`, "aria-hidden": "true" }, sign), words),
+      element("dd", {}, number(counts[outcome]) + share),
+    );
+  });
+  return element(
+    "div",
+    { class: "counts" },
+    svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...bars),
+    element("dl", {}, ...facts),
+  );
+}
+
+// Wins above the axis and losses below it, by how many moves they take.
+export function histogram({ win, loss }, width) {
+  const steps = Math.max(win.length, loss.length);
+  const most = Math.max(1, ...win, ...loss);
+  const [wide, half, left] = [720, 90, 4];
+  const each = (wide - 2 * left) / steps;
+  const gap = each > 4 ? 1 : 0;
+  const bars = [...Array(steps).keys()].flatMap((step) => [
+    bar("win", step, ((win[step] ?? 0) * half) / most, true),
+    bar("loss", step, ((loss[step] ?? 0) * half) / most, false),
+  ]);
+  function bar(outcome, step, tall, up) {
+    const high = tall && Math.max(1, tall);
+    return svg("rect", {
+      class: `fill ${outcome}`,
+      x: (left + step * each).toFixed(2),
+      y: (up ? half - high + 14 : half + 14).toFixed(2),
+      width: Math.max(0.5, each - gap).toFixed(2),
+      height: high.toFixed(2),
+    });
+  }
+  const tick = (step) =>
+    svg(
+      "text",
+      { class: "chart-label middle", x: (left + (step + 0.5) * each).toFixed(1), y: 2 * half + 34 },
+      String(step * width),
+    );
+  const every = niceStep(steps);
+  const ticks = [...Array(Math.ceil(steps / every)).keys()].map((at) => tick(at * every));
+  const peak = (counts) => {
+    const top = Math.max(...counts);
+    return top ? `most often in ${counts.indexOf(top) * width} (${number(top)} positions)` : "none";
+  };
+  const words = `Moves to the end, 0 to ${(steps - 1) * width}. Wins: ${peak(win)}. Losses: ${peak(loss)}.`;
+  return element(
+    "figure",
+    {},
+    element("figcaption", {}, "Positions by moves to the end: wins (W) above, losses (L) below"),
+    svg(
+      "svg",
+      { class: "histogram", viewBox: `0 0 ${wide} ${2 * half + 40}`, role: "img", "aria-label": words },
+      svg("text", { class: "chart-label", x: left, y: 11 }, `W, up to ${number(most)}`),
+      ...bars,
+      svg("line", { class: "chart-axis", x1: 0, x2: wide, y1: half + 14, y2: half + 14 }),
+      ...ticks,
+    ),
+    numbers(win, loss, width),
+  );
+}
+
+const niceStep = (steps) => [1, 2, 5, 10, 20, 50, 100, 200].find((every) => steps / every <= 16) ?? 500;
+
+function numbers(win, loss, width) {
+  const rows = win.flatMap((won, step) =>
+    won || loss[step]
+      ? [element("tr", {}, ...[number(step * width), number(won), number(loss[step] ?? 0)].map((text) => element("td", {}, text)))]
+      : [],
+  );
+  const head = ["Moves", "Wins", "Losses"].map((text) => element("th", { scope: "col" }, text));
+  return element(
+    "details",
+    {},
+    element("summary", {}, "The numbers"),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))),
+  );
+}
