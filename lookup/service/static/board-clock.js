@@ -52,13 +52,14 @@ function steps(before, command, after) {
   if (command === "0") {
     old[0] = 0;
   }
-  for (let far = 1; far < count; far += 1) {
-    const now = (digit) => seen[(digit - far + count) % count];
-    if (old.every((was, digit) => (digit > 0 && digit < far ? now(digit) >= was : now(digit) === was))) {
+  for (let far = 1; far < 2 * count; far += 1) {
+    const now = (digit) => seen[(digit - far + 2 * count) % count];
+    const passed = (digit) => (digit > 0 && digit < far) || digit < far - count; // the first when all round
+    if (old.every((was, digit) => (passed(digit) ? now(digit) >= was : now(digit) === was))) {
       return far;
     }
   }
-  return count;
+  return 1;
 }
 
 function face(digits, hand, parts) {

@@ -4,14 +4,18 @@ import { element, svg } from "./dom.js";
 import { DISTANCE } from "./settings.js";
 import { counted, number } from "./values.js";
 
-const WIDE = 360;
+const WIDE = 400;
 const HIGH = 96;
 const LEFT = 58;
+const TALL = 90;
 const HEIGHTS = { win: 16, draw: 44, loss: 72 };
 const MOST_TOLD = 40;
 
 // The values after each move as the first player sees them, or the commands that were still needed.
 export function valueChart(values, at, alone, level) {
+  if (values.length < 2) {
+    return element("p", { class: "quiet" }, "No move has been made yet.");
+  }
   if (alone && level < DISTANCE) {
     return element("p", { class: "quiet" }, "The hint “Distance” shows how many commands are still needed.");
   }
@@ -107,47 +111,40 @@ export function countsBar(counts) {
 // Wins above the axis and losses below it, by how many moves they take.
 export function histogram({ win, loss }, width) {
   const steps = Math.max(win.length, loss.length);
-  const most = Math.max(1, ...win, ...loss);
-  const [wide, half, left] = [720, 90, 4];
-  const each = (wide - 2 * left) / steps;
-  const gap = each > 4 ? 1 : 0;
-  const bars = [...Array(steps).keys()].flatMap((step) => [
-    bar("win", step, ((win[step] ?? 0) * half) / most, true),
-    bar("loss", step, ((loss[step] ?? 0) * half) / most, false),
-  ]);
-  function bar(outcome, step, tall, up) {
-    const high = tall && Math.max(1, tall);
+  const each = (WIDE - 4) / steps;
+  const [won, lost] = [Math.max(0, ...win), Math.max(0, ...loss)];
+  const scale = TALL / Math.max(1, won, lost);
+  const axis = 16 + won * scale;
+  const below = axis + lost * scale;
+  const bar = (outcome, step, count) => {
+    const high = count && Math.max(1, count * scale);
     return svg("rect", {
       class: `fill ${outcome}`,
-      x: (left + step * each).toFixed(2),
-      y: (up ? half - high + 14 : half + 14).toFixed(2),
-      width: Math.max(0.5, each - gap).toFixed(2),
+      x: (2 + step * each).toFixed(2),
+      y: (outcome === "win" ? axis - high : axis).toFixed(2),
+      width: Math.max(0.5, each - (each > 4 ? 1 : 0)).toFixed(2),
       height: high.toFixed(2),
     });
-  }
-  const tick = (step) =>
-    svg(
-      "text",
-      { class: "chart-label middle", x: (left + (step + 0.5) * each).toFixed(1), y: 2 * half + 34 },
-      String(step * width),
-    );
-  const every = niceStep(steps);
-  const ticks = [...Array(Math.ceil(steps / every)).keys()].map((at) => tick(at * every));
-  const peak = (counts) => {
-    const top = Math.max(...counts);
-    return top ? `most often in ${counts.indexOf(top) * width} (${number(top)} positions)` : "none";
   };
-  const words = `Moves to the end, 0 to ${(steps - 1) * width}. Wins: ${peak(win)}. Losses: ${peak(loss)}.`;
+  const every = niceStep(steps);
+  const ticks = [...Array(Math.ceil(steps / every)).keys()].map((at) => {
+    const x = (2 + (at * every + 0.5) * each).toFixed(1);
+    return svg("text", { class: "chart-label middle", x, y: below + 14 }, String(at * every * width));
+  });
+  const peak = (counts, most) =>
+    most ? `most often in ${counts.indexOf(most) * width} (${counted(most, "position")})` : "none";
+  const words = `Moves to the end, 0 to ${(steps - 1) * width}. Wins: ${peak(win, won)}. Losses: ${peak(loss, lost)}.`;
   return element(
     "figure",
     {},
     element("figcaption", {}, "Positions by moves to the end: wins (W) above, losses (L) below"),
     svg(
       "svg",
-      { class: "histogram", viewBox: `0 0 ${wide} ${2 * half + 40}`, role: "img", "aria-label": words },
-      svg("text", { class: "chart-label", x: left, y: 11 }, `W, up to ${number(most)}`),
-      ...bars,
-      svg("line", { class: "chart-axis", x1: 0, x2: wide, y1: half + 14, y2: half + 14 }),
+      { class: "histogram", viewBox: `0 0 ${WIDE} ${(below + 20).toFixed(1)}`, role: "img", "aria-label": words },
+      svg("text", { class: "chart-label", x: 2, y: 10 }, `highest: ${number(Math.max(won, lost))}`),
+      ...win.map((count, step) => bar("win", step, count)),
+      ...loss.map((count, step) => bar("loss", step, count)),
+      svg("line", { class: "chart-axis", x1: 0, x2: WIDE, y1: axis, y2: axis }),
       ...ticks,
     ),
     numbers(win, loss, width),
