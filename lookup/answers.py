@@ -151,4 +151,4 @@ def _preference(valued: tuple[Step, Move]) -> tuple[int, int]:
     """The sorting key of moves: a winner hurries, a loser delays."""
     value = valued[1].value
     remoteness = value.remoteness or 0
-    return -value.outcome, -remoteness if value.outcome is Outcome.LOSS else remoteness
+    return Outcome.WIN - value.outcome, -remoteness if value.outcome is Outcome.LOSS else remoteness

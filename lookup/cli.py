@@ -324,8 +324,23 @@ def serve(
     ] = 8000,
     tables: TablesOption = None,
     game: GamesOption = None,
+    workers: Annotated[
+        int,
+        typer.Option("--workers", min=1, max=256, metavar="N", help="Processes that share the work."),
+    ] = 1,
+    access_log: Annotated[
+        str | None,
+        typer.Option(
+            "--access-log",
+            metavar="FILE",
+            help="Append a line of JSON for each request; '-' is stderr.",
+        ),
+    ] = None,
 ) -> None:
-    """A page to explore all tables in a browser, and the same answers over HTTP, until Ctrl-C."""
+    """A page to explore all tables in a browser, and the same answers over HTTP, until Ctrl-C.
+
+    /docs describes the API, /metrics is for Prometheus.
+    """
     try:
         from lookup.service import server  # of the extra; no other command needs it
     except ModuleNotFoundError as error:
@@ -343,6 +358,8 @@ def serve(
             host,
             port,
             lambda address: typer.echo(f"serving {number} tables at {address} (Ctrl-C stops)"),
+            workers=workers,
+            access_log=access_log,
         )
 
 

@@ -7,7 +7,7 @@ one record into a `Value`, `decoded` turns many into `Values`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lookup.reader import TableFile
+
+    Decode: TypeAlias = Callable[[TableFile], NDArray[np.unsignedinteger]]
+    """Reads all records of a file, as `decode_records` does."""
 
 DECODED_LIMIT = 256 * 1024 * 1024
 """Tables whose records take more bytes than this are read chunk by chunk."""
@@ -119,11 +122,11 @@ def decoded_bytes(file: TableFile) -> int:
     return file.info.size * Layout.of(file).dtype.itemsize
 
 
-def open_records(file: TableFile, cache_bytes: int) -> Records:
-    """The records of a file, in the form that its size asks for."""
+def open_records(file: TableFile, cache_bytes: int, decode: Decode) -> Records:
+    """The records of a file, in the form that its size asks for; `decode` reads those kept whole."""
     # If nobody knows the game, nobody knows its size: a file of few bytes may claim to be a large one.
     if decoded_bytes(file) <= DECODED_LIMIT and not isinstance(file.game, UnknownGame):
-        return DecodedRecords(decode_records(file), Palette(Layout.of(file)))
+        return DecodedRecords(decode(file), Palette(Layout.of(file)))
     return ChunkedRecords(file, cache_bytes)
 
 
@@ -141,11 +144,12 @@ def _read_records(file: TableFile, low: int, high: int) -> NDArray[np.unsignedin
 
 
 class DecodedRecords:
-    """Records in memory: an index is one step."""
+    """Records in memory: an index is one step. Those that cannot be written to are not copied."""
 
     def __init__(self, records: NDArray[np.unsignedinteger], palette: Palette) -> None:
         # bytes and memoryviews are indexed several times faster than numpy arrays; both share memory.
-        self.by_index: bytes | memoryview = records.tobytes() if records.itemsize == 1 else records.data
+        may_copy = records.flags.writeable and records.itemsize == 1
+        self.by_index: bytes | memoryview = records.tobytes() if may_copy else records.data
         self.palette = palette
         self._array = np.frombuffer(self.by_index, records.dtype)
 

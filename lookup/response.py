@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games.unknown import UnknownGame
+from lookup.table import Table
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
     from lookup.answers import Answers, Move
-    from lookup.table import Table
+    from lookup.games.base import Game
     from lookup.values import Value
 
 
@@ -89,6 +90,11 @@ def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:
     }
 
 
+def single_move_fields(table: Answers, position: str, move: str) -> dict[str, Any]:
+    """One move, whether or not `probe_fields` lists it: a row of sticks has moves that are alike."""
+    return {"table": table.name, "from": position, **move_fields(table.move(position, move))}
+
+
 def board_fields(table: Answers, position: str) -> dict[str, Any]:
     """A position as a picture in lines of text, and whether the game is over there."""
     table.probe(position)  # a picture may be drawn of anything; only of positions is it shown
@@ -118,11 +124,14 @@ def line_fields(table: Answers, position: str, limit: int | None = None) -> dict
     }
 
 
-def info_fields(table: Table, count: bool = False) -> dict[str, Any]:
+def info_fields(table: Answers, count: bool = False) -> dict[str, Any]:
     """What the table says of itself, its histogram of remoteness and its counts of Grundy values.
 
-    These two are null if they are not stored, and in a large table unless `count` asks for them.
+    These two are null if they are not stored, and in a large table unless `count` asks for them. A
+    closed form has rules, but nothing to count: all that is null.
     """
+    if not isinstance(table, Table):
+        return _formula_fields(table.name, table.game)
     info = table.info
     counted = count or info.size <= COUNTED_INDICES
     histogram = grundy = None
@@ -133,6 +142,7 @@ def info_fields(table: Table, count: bool = False) -> dict[str, Any]:
         grundy = table.grundy_counts()
     return {
         "table": info.name,
+        "answered_by": "table",
         "game": info.game,
         "players": table.game.players,
         "parameters": json.loads(info.parameters),
@@ -152,4 +162,23 @@ def info_fields(table: Table, count: bool = False) -> dict[str, Any]:
         "grundy": grundy,
         "period": Period.from_text(info.period)._asdict() if info.period else None,
         "start": None if is_unknown(table) else table.game.format(table.game.start),
+    }
+
+
+def _formula_fields(name: str, game: Game) -> dict[str, Any]:
+    """The same fields where there is no file."""
+    stored = ("builder", "format_version", "digest", "size", "positions", "counts")
+    counted = ("longest_remoteness", "histogram", "histogram_width", "grundy", "period")
+    return {
+        "table": name,
+        "answered_by": "closed form",
+        "game": game.name,
+        "players": game.players,
+        "parameters": game.parameters,
+        "rules": game.rules,
+        "notation": game.notation,
+        "indexing": game.indexing,
+        "solver": game.solver,
+        **dict.fromkeys(stored + counted),
+        "start": game.format(game.start),
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -13,7 +14,7 @@ from lookup.format import Period
 from lookup.games import load_game
 from lookup.games.base import Game
 from lookup.reader import TableFile
-from lookup.records import DecodedRecords, Layout, decoded, open_records
+from lookup.records import DecodedRecords, Layout, decode_records, decoded, open_records
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from lookup.format import TableInfo
     from lookup.games.base import Step
     from lookup.reader import Rules
+    from lookup.records import Decode
 
 CACHE_BYTES = 64 * 1024 * 1024
 _STRETCH = 1 << 22
@@ -39,15 +41,20 @@ class Table(Answers):
     """
 
     def __init__(
-        self, path: Path, *, rules: Rules | None = None, cache_bytes: int = CACHE_BYTES
+        self,
+        path: Path,
+        *,
+        rules: Rules | None = None,
+        cache_bytes: int = CACHE_BYTES,
+        decode: Decode = decode_records,
     ) -> None:
         self._file = TableFile(path, rules)
         try:
-            self._records = open_records(self._file, cache_bytes)
+            self._records = open_records(self._file, cache_bytes, decode)
         except BaseException:
             self._file.close()
             raise
-        if isinstance(self._records, DecodedRecords):
+        if self.is_in_memory:
             self._file.close()
         self._by_index, self._palette = self._records.by_index, self._records.palette
         self._size = self._file.info.size
@@ -79,6 +86,11 @@ class Table(Answers):
         return self._file.path
 
     @property
+    def is_in_memory(self) -> bool:
+        """Whether it was decoded whole: then no answer reads the file."""
+        return isinstance(self._records, DecodedRecords)
+
+    @property
     def digest(self) -> str:
         """The SHA-256 over metadata and decoded values: equal digests, equal tables."""
         return self._file.digest
@@ -86,6 +98,10 @@ class Table(Answers):
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+    def close_when_unused(self) -> None:
+        """Close the file once nobody holds this table any more: threads may still be asking it."""
+        weakref.finalize(self, self._file.close)
 
     def __enter__(self) -> Self:
         return self

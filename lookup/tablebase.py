@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self, TypeAlias
 
 from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError
 from lookup.games import find_game, load_game
+from lookup.records import decode_records
 from lookup.table import CACHE_BYTES, Table
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from lookup.games.base import Game
+    from lookup.records import Decode
 
 Place: TypeAlias = str | os.PathLike[str]
 SUFFIX = ".h5"
@@ -61,7 +63,7 @@ class Tablebase:
         """
         with self._lock:
             if name not in self._open:
-                self._open[name] = self._open_table(name)
+                self._open[name] = self.open(name)
             return self._open[name]
 
     def get(self, name: str) -> Table | None:
@@ -97,8 +99,18 @@ class Tablebase:
     ) -> None:
         self.close()
 
-    def _open_table(self, name: str) -> Table:
-        table = Table(self.find(name), rules=self._games, cache_bytes=self._cache_bytes)
+    def open(self, name: str, decode: Decode = decode_records) -> Table:
+        """Open the table called `name` once more, for the caller to close.
+
+        It is the file that its path holds now, where `tables[name]` stays what it was. `decode` reads
+        the records of tables that are held in memory.
+
+        Raises:
+            MissingTableError: it is nowhere on the search path; says which command builds it.
+            TableFileError: its file cannot be used.
+        """
+        path = self.find(name)
+        table = Table(path, rules=self._games, cache_bytes=self._cache_bytes, decode=decode)
         if table.name != name:
             table.close()
             raise CorruptTableError(table.path, f"holds the table {table.name!r}, not {name!r}")

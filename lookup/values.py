@@ -27,13 +27,18 @@ class Outcome(IntEnum):
         >>> -Outcome.WIN is Outcome.LOSS
         True
         """
-        return Outcome(4 - self) if self else self
+        return _OPPOSITES[self]
 
     def __str__(self) -> str:
-        return self.name.lower().replace("_", " ")
+        return _WORDS[self]
 
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)  # an f-string shows the word, not the number
+
+
+# Looked up, not worked out: a list of moves asks for them hundreds of times.
+_OPPOSITES = (Outcome.NOT_A_POSITION, Outcome.WIN, Outcome.DRAW, Outcome.LOSS)
+_WORDS = ("not a position", "loss", "draw", "win")
 
 
 class Value(NamedTuple):
@@ -48,7 +53,7 @@ class Value(NamedTuple):
 
     def __neg__(self) -> Value:
         """The same value seen by the other player."""
-        return self._replace(outcome=-self.outcome)
+        return Value(_OPPOSITES[self.outcome], self.remoteness, self.grundy)
 
     def __str__(self) -> str:
         words = str(self.outcome)

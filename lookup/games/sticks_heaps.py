@@ -7,6 +7,7 @@ Taken side by side, every segment is a heap of its own, which a move makes small
 from __future__ import annotations
 
 import re
+from threading import Lock
 from typing import ClassVar, Self
 
 from lookup.answers import ClosedForm
@@ -31,6 +32,7 @@ from lookup.values import Outcome, Value
 DEFAULT_START = 20
 DEFAULT_HEAPS = 2000
 MOST_TAKEN, MOST_HEAPS = 10_000, 100_000_000
+LONGEST_SHORT = 1000
 _RUN_NAME = re.compile(r"sticks-run-(\d{1,9})-(\d{1,9})(?:-to(\d{1,9}))?")
 
 
@@ -230,6 +232,11 @@ class SticksRun(_Sticks):
         return self._step(text, sticks)
 
     @property
+    def closed_form(self) -> ClosedForm:
+        """Short rows, worked out on demand: see `ShortRows`."""
+        return ShortRows(self)
+
+    @property
     def table_name(self) -> str:
         """`sticks-run-1-2`, and the longest row if it is not the usual one."""
         longest = "" if self.heaps == DEFAULT_HEAPS else f"-to{self.heaps}"
@@ -249,3 +256,48 @@ class SticksRun(_Sticks):
         """The flags that differ from the default."""
         command = f"build-tables sticks run --min {self.min} --max {self.max}"
         return command if self.heaps == DEFAULT_HEAPS else f"{command} --heaps {self.heaps}"
+
+
+class ShortRows(ClosedForm):
+    """`sticks-run` without a table: Grundy values of short rows, worked out when first asked for.
+
+    A set of values is a number with a bit for each. Taking j of n sticks leaves m = n - j, in one part
+    or two: the values of these do not depend on j, and are found once for each m.
+    """
+
+    game: SticksRun
+
+    def __init__(self, game: SticksRun) -> None:
+        super().__init__(game)
+        self._values: list[int] = []  # by length
+        self._splits: list[int] = []  # by length, the set of values that its two parts can have
+        self._lock = Lock()
+
+    def probe(self, position: str) -> Value:
+        """The value of a row whose segments have at most `LONGEST_SHORT` sticks."""
+        lengths = self.game.components(position)
+        longest = max(lengths, default=0)
+        if longest > LONGEST_SHORT:
+            expected = f"segments of at most {LONGEST_SHORT} sticks; a table answers for longer ones"
+            raise InvalidPositionError(position, expected)
+        self._work_out(longest)
+        grundy = 0
+        for length in lengths:
+            grundy ^= self._values[length]
+        return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
+
+    def _work_out(self, longest: int) -> None:
+        if longest < len(self._splits):
+            return
+        fewest, most = self.game.takes
+        with self._lock:
+            values, splits = self._values, self._splits
+            for length in range(len(splits), longest + 1):
+                reached = 0
+                for left in range(max(0, length - most), length - fewest + 1):
+                    reached |= splits[left]
+                values.append((~reached & reached + 1).bit_length() - 1)  # the least that is missing
+                parts = 0
+                for part in range(length // 2 + 1):
+                    parts |= 1 << (values[part] ^ values[length - part])
+                splits.append(parts)

@@ -12,7 +12,6 @@ from lookup.games.parameters import parameter
 
 MAX_CELLS = 36
 _TO_BITS = str.maketrans(".X", "01")
-_TO_TEXT = str.maketrans("01", ".X")
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
 
 
@@ -105,15 +104,23 @@ class Tactics(MaskGame):
 
     def format(self, index: int) -> str:
         """Index to text."""
-        cells = format(index, f"0{self.cells}b")[::-1].translate(_TO_TEXT)
-        return "/".join(cells[at : at + self.cols] for at in range(0, self.cells, self.cols))
+        cells, cols = self.cells, self.cols
+        bits = bin(index | 1 << cells)[:2:-1]  # the first cell first; replace is faster than translate
+        text = bits.replace("0", ".").replace("1", "X")
+        return "/".join([text[at : at + cols] for at in range(0, cells, cols)])
 
     def move_name(self, index: int, after: int) -> str:
         """First and last cell of the run, or the one cell."""
-        mask = index ^ after
-        first = self._cell_name((mask & -mask).bit_length() - 1)
-        last = self._cell_name(mask.bit_length() - 1)
-        return first if first == last else f"{first}-{last}"
+        return self._run_names[index ^ after]
+
+    @cached_property
+    def _run_names(self) -> dict[int, str]:
+        names = {}
+        for mask in self.masks:
+            first = self._cell_name((mask & -mask).bit_length() - 1)
+            last = self._cell_name(mask.bit_length() - 1)
+            names[mask] = first if first == last else f"{first}-{last}"
+        return names
 
     def board(self, text: str) -> str:
         """The cells, with the letters of columns above and the numbers of rows at the left.

@@ -5,28 +5,28 @@
     GET  /api/tables/{name}                    what the table says of itself, as `lookup info --json`
     GET  /api/tables/{name}/probe?position=    value and moves, as `lookup probe --json`
     POST /api/tables/{name}/probe              {"positions": [...]} or {"indices": [...]}
+    GET  /api/tables/{name}/move?position=&move=    one move, and what it is worth
     GET  /api/tables/{name}/line?position=     best play, as `lookup line --json`; &limit=
     GET  /api/tables/{name}/board?position=    the position as a picture, in lines of text
     GET  /api/tables/{name}/file               the table's file, whole or by Range
-    GET  /                                     the page
+    GET  /metrics                              numbers for Prometheus
+    GET  /openapi.json, /docs                  all this for programs, and for people
+    GET  /                                     the explorer
 
-Routes that are not `async` run in threads: tables are safe to share, and one slow answer holds up no
-other.
+What takes microseconds is answered at once; all else in threads, so that nobody waits for it.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.datastructures import Headers, MutableHeaders
-from starlette.endpoints import HTTPEndpoint
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.responses import FileResponse, JSONResponse
+from starlette.middleware.cors import CORSMiddleware
+from starlette.middleware.gzip import DEFAULT_EXCLUDED_CONTENT_TYPES, GZipMiddleware
 from starlette.routing import Route
 
 from lookup import __version__
@@ -34,146 +34,216 @@ from lookup.response import (
     batch_fields,
     board_fields,
     column_fields,
-    info_fields,
     line_fields,
     probe_fields,
+    single_move_fields,
 )
-from lookup.service.errors import HANDLERS, MalformedRequestError, RangeError
-from lookup.service.requests import batch_in, body_of, limit_of, position_of
+from lookup.service.errors import HANDLERS
+from lookup.service.metrics import POSITIONS, Observed, metrics_page
+from lookup.service.openapi import description
+from lookup.service.replies import StaticFile, encoded, file_reply, json_reply, table_reply
+from lookup.service.requests import (
+    LONGEST_IN_LINE,
+    batch_in,
+    body_of,
+    limit_of,
+    move_of,
+    position_of,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from starlette.requests import Request
     from starlette.responses import Response
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from lookup.table import Table
-    from lookup.tablebase import Tablebase
+    from lookup.answers import Answers
+    from lookup.service.access_log import AccessLog
+    from lookup.service.shelf import Served, Shelf
 
 STATIC = Path(__file__).parent / "static"
-PAGE = "index.html"
+QUICK_POSITIONS, QUICK_INDICES = 500, 10_000
+"""Batches of up to so many are answered at once: in a millisecond or two."""
+
+COMPRESSED_FROM = 1000  # bytes; less gains nothing
+COMPRESSION_LEVEL = 4  # twice as fast as 6, and 5 percent larger
 HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
         "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
     ),
-    "cache-control": "no-cache",
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
+READABLE_HEADERS = ["accept-ranges", "content-disposition", "content-range", "etag"]
+
+_SINGLE, _TEXTS, _INDICES = (POSITIONS.labels(how) for how in ("single", "texts", "indices"))
 
 
-def create_app(tables: Tablebase) -> Starlette:
+def create_app(shelf: Shelf, log: AccessLog | None = None) -> Starlette:
     """The service over some tables, which stay the caller's to close."""
     routes = [
-        Route("/", page),
-        Route("/static/{file}", static),
-        Route("/api/health", health),
-        Route("/api/tables", list_tables),
-        Route("/api/tables/{name}", info),
-        Route("/api/tables/{name}/probe", Probe),
+        Route("/api/tables/{name}/probe", probe, methods=["GET", "POST"]),
+        Route("/api/tables/{name}/move", move),
         Route("/api/tables/{name}/line", line),
         Route("/api/tables/{name}/board", board),
         Route("/api/tables/{name}/file", file),
+        Route("/api/tables/{name}", info),
+        Route("/api/tables", list_tables),
+        Route("/api/health", health),
+        Route("/metrics", metrics),
+        Route("/openapi.json", openapi),
+        Route("/docs", docs),
+        Route("/static/{file:path}", static),
+        Route("/", explorer),
     ]
-    app = Starlette(
-        routes=routes, middleware=[Middleware(StandardHeaders)], exception_handlers=HANDLERS
-    )
+    middleware = [
+        Middleware(Observed, log=log),
+        Middleware(StandardHeaders),
+        Middleware(
+            CORSMiddleware,
+            allow_origins=["*"],
+            allow_methods=["GET", "HEAD", "POST"],
+            allow_headers=["content-type", "if-none-match", "if-range", "range"],
+            expose_headers=READABLE_HEADERS,
+            max_age=86400,
+        ),
+        Middleware(
+            GZipMiddleware,
+            minimum_size=COMPRESSED_FROM,
+            compresslevel=COMPRESSION_LEVEL,
+            exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/x-hdf5"),
+        ),
+    ]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
     app.router.redirect_slashes = False  # a redirect would repeat whatever host the request named
-    app.state.tables = tables
-    app.state.static = {path.name: path for path in STATIC.iterdir()}
+    app.state.shelf = shelf
+    # Known by name: none is looked for on disk, whatever a request names.
+    app.state.static = {
+        path.relative_to(STATIC).as_posix(): StaticFile(path)
+        for path in STATIC.rglob("*")
+        if path.is_file()
+    }
+    app.state.description = description()
     return app
 
 
-def health(_: Request) -> Response:
+async def health(_: Request) -> Response:
     """The server is up."""
-    return JSONResponse({"status": "ok", "version": __version__})
+    return json_reply({"status": "ok", "version": __version__})
 
 
 def list_tables(request: Request) -> Response:
     """The names of all tables."""
-    return JSONResponse({"tables": list(request.app.state.tables)})
+    return json_reply({"tables": list(_shelf(request).tables)})
 
 
-def info(request: Request) -> Response:
+async def info(request: Request) -> Response:
     """One table: parameters, rules, counts, histogram."""
-    return JSONResponse(_info_fields(_table(request)))
+    name, shelf = request.path_params["name"], _shelf(request)
+
+    def told() -> tuple[Served, bytes]:
+        served = shelf.find(name)
+        return served, encoded(served.info)
+
+    return table_reply(request, *await run_in_threadpool(told))
 
 
-class Probe(HTTPEndpoint):
-    """Two routes of one path."""
-
-    def get(self, request: Request) -> Response:
-        """One position with its moves, best first."""
-        return JSONResponse(probe_fields(_table(request), position_of(request)))
-
-    async def post(self, request: Request) -> Response:
-        """Many positions."""
-        body = await body_of(request)
-        return await run_in_threadpool(self._many, request, body)
-
-    @staticmethod
-    def _many(request: Request, body: bytes) -> Response:
-        table, batch = _table(request), batch_in(body)
-        if batch.positions is not None:
-            return JSONResponse(batch_fields(table, batch.positions))
-        return JSONResponse(column_fields(table, batch.indices or []))
+async def probe(request: Request) -> Response:
+    """One position with its moves, best first; or many, if they are posted."""
+    if request.method == "POST":
+        return await _probe_many(request)
+    position = position_of(request)
+    _SINGLE.inc()
+    return await _asked(request, lambda table: probe_fields(table, position))
 
 
-def line(request: Request) -> Response:
+async def _probe_many(request: Request) -> Response:
+    positions, indices = batch_in(await body_of(request))
+    if positions is not None:
+        _TEXTS.inc(len(positions))
+        quick = len(positions) <= QUICK_POSITIONS
+        return await _asked(request, lambda table: batch_fields(table, positions), quick)
+    _INDICES.inc(len(indices))
+    shelf, quick = _shelf(request), len(indices) <= QUICK_INDICES
+    return await _asked(request, lambda table: column_fields(shelf.stored(table), indices), quick)
+
+
+async def move(request: Request) -> Response:
+    """One move, and what it is worth."""
+    position, made = position_of(request), move_of(request)
+    return await _asked(request, lambda table: single_move_fields(table, position, made))
+
+
+async def line(request: Request) -> Response:
     """Best play by both sides."""
-    return JSONResponse(line_fields(_table(request), position_of(request), limit_of(request)))
+    position, limit = position_of(request, LONGEST_IN_LINE), limit_of(request)
+    return await _asked(request, lambda table: line_fields(table, position, limit), quick=False)
 
 
-def board(request: Request) -> Response:
+async def board(request: Request) -> Response:
     """One position as a picture."""
-    return JSONResponse(board_fields(_table(request), position_of(request)))
+    position = position_of(request)
+    return await _asked(request, lambda table: board_fields(table, position))
 
 
 def file(request: Request) -> Response:
     """The table's file."""
-    path = request.app.state.tables.find(request.path_params["name"])
-    return RangedFile(path, media_type="application/x-hdf5", filename=path.name)
+    return file_reply(request, _shelf(request).tables.find(request.path_params["name"]))
 
 
-def page(request: Request) -> Response:
+async def metrics(_: Request) -> Response:
+    """Numbers for Prometheus."""
+    return metrics_page()
+
+
+async def openapi(request: Request) -> Response:
+    """What can be asked, for programs."""
+    return json_reply(request.app.state.description)
+
+
+async def docs(request: Request) -> Response:
+    """What can be asked, for people."""
+    return _static(request, "docs.html")
+
+
+async def explorer(request: Request) -> Response:
     """The page."""
-    return RangedFile(request.app.state.static[PAGE])
+    return _static(request, "index.html")
 
 
-def static(request: Request) -> Response:
-    """What belongs to the page. The files are known by name: none is looked for on disk."""
-    if path := request.app.state.static.get(request.path_params["file"]):
-        return RangedFile(path)
-    raise HTTPException(404)
+async def static(request: Request) -> Response:
+    """What belongs to the page."""
+    return _static(request, request.path_params["file"])
 
 
-def _table(request: Request) -> Table:
-    table: Table = request.app.state.tables[request.path_params["name"]]
-    return table
+def _static(request: Request, name: str) -> Response:
+    found: StaticFile | None = request.app.state.static.get(name)
+    if found is None:
+        raise HTTPException(404)
+    return found.reply(request)
 
 
-@lru_cache(maxsize=64)
-def _info_fields(table: Table) -> dict[str, Any]:
-    """Counted once: a histogram reads the whole table, which does not change while it is open."""
-    return info_fields(table)
+async def _asked(
+    request: Request, ask: Callable[[Answers], dict[str, Any] | list[Any]], quick: bool = True
+) -> Response:
+    """The answer of a table: at once if it is quick, else in a thread."""
+    name, shelf = request.path_params["name"], _shelf(request)
+    served = shelf.known(name)
+    if served and quick and served.is_quick:
+        return table_reply(request, served, encoded(ask(served.answers)))
+
+    def answered() -> tuple[Served, bytes]:
+        found = shelf.find(name)
+        return found, encoded(ask(found.answers))
+
+    return table_reply(request, *await run_in_threadpool(answered))
 
 
-class RangedFile(FileResponse):
-    """A file, whole or in ranges. A bad range is raised: the base class would answer plain text."""
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send it, or raise before anything is sent."""
-
-        async def checked(message: Message) -> None:
-            given = Headers(scope=scope).get("range", "")
-            status = message.get("status")
-            if status == 416:
-                raise RangeError(given, Headers(raw=message["headers"])["content-range"])
-            if status == 400:
-                raise MalformedRequestError(f"{given[:100]!r} is not a range: expected 'bytes=0-99'")
-            await send(message)
-
-        await super().__call__(scope, receive, checked)
+def _shelf(request: Request) -> Shelf:
+    shelf: Shelf = request.app.state.shelf
+    return shelf
 
 
 class StandardHeaders:
@@ -181,13 +251,17 @@ class StandardHeaders:
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
+        self._headers = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer with the headers."""
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                headers = message["headers"]
+                headers += self._headers
+                if not any(name == b"cache-control" for name, _ in headers):
+                    headers.append((b"cache-control", b"no-cache"))
             await send(message)
 
         await self._app(scope, receive, with_headers)

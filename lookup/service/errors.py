@@ -47,6 +47,14 @@ class RangeError(CallerError):
         self.content_range = content_range
 
 
+class OtherDigestError(CallerError):
+    """A request for one version of a table, where there is another."""
+
+    def __init__(self, name: str, given: str, digest: str | None) -> None:
+        there = f"the one here has {digest}" if digest else "a formula answers for it here"
+        super().__init__(f"no table {name!r} with the digest {given!r} here; {there}")
+
+
 class Kind(NamedTuple):
     """How a kind of error is answered."""
 
@@ -58,6 +66,7 @@ KINDS: dict[type[Exception], Kind] = {
     InvalidPositionError: Kind(400, "invalid_position"),
     InvalidMoveError: Kind(400, "invalid_move"),
     MissingTableError: Kind(404, "missing_table"),
+    OtherDigestError: Kind(404, "other_digest"),
     TooLargeError: Kind(413, "too_large"),
     RangeError: Kind(416, "no_such_range"),
     MalformedRequestError: Kind(422, "malformed_request"),

@@ -6,13 +6,18 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import orjson
+
 from lookup.service.errors import MalformedRequestError, TooLargeError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
 
-LONGEST_POSITION = 500
-"""Characters. A row of so many sticks has a thousand moves, and a line of them takes seconds."""
+LONGEST_POSITION = 1000
+"""Characters. A row of so many sticks has two thousand moves, each of which is another row."""
+
+LONGEST_IN_LINE = 300
+"""Characters of a position whose line is asked for: one of 500 sticks takes seconds."""
 
 LONGEST_LINE = 1000
 MOST_POSITIONS = 10_000
@@ -20,27 +25,35 @@ MOST_INDICES = 100_000
 LARGEST_BODY = 4 * 1024 * 1024
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
+_DIGEST = re.compile(r"[0-9a-f]{8,64}")
 _DRAINED = 16 * LARGEST_BODY
 
 
 class Batch(NamedTuple):
-    """Many positions to probe: texts or indices, whichever is not None."""
+    """Many positions to probe: texts, or indices if there are none."""
 
-    positions: list[str] | None = None
-    indices: list[int] | None = None
+    positions: list[str] | None
+    indices: list[int]
 
 
-def position_of(request: Request) -> str:
+def position_of(request: Request, longest: int = LONGEST_POSITION) -> str:
     """The position asked about.
 
     Raises:
         MalformedRequestError: there is none, or more than one.
         TooLargeError: it is longer than any that is answered here.
     """
-    given = request.query_params.getlist("position")
-    if len(given) != 1:
-        raise MalformedRequestError(f"{len(given)} positions given: expected '?position=' once")
-    return _short(given[0])
+    return _short(_only(request, "position"), "position", longest)
+
+
+def move_of(request: Request) -> str:
+    """The move asked about.
+
+    Raises:
+        MalformedRequestError: there is none, or more than one.
+        TooLargeError: it is longer than any that is answered here.
+    """
+    return _short(_only(request, "move"), "move", LONGEST_POSITION)
 
 
 def limit_of(request: Request) -> int:
@@ -56,6 +69,21 @@ def limit_of(request: Request) -> int:
     if int(given[0]) > LONGEST_LINE:
         raise TooLargeError(f"the limit cannot be {given[0]}: expected at most {LONGEST_LINE} moves")
     return int(given[0])
+
+
+def digest_of(request: Request) -> str | None:
+    """The digest, or its beginning, of the only table that may answer; None if any may.
+
+    Raises:
+        MalformedRequestError: not one digest.
+    """
+    given = request.query_params.getlist("digest")
+    if not given:
+        return None
+    if len(given) != 1 or not _DIGEST.fullmatch(given[0]):
+        expected = "8 to 64 digits of one, in hexadecimal"
+        raise MalformedRequestError(f"the digest cannot be {given[-1][:100]!r}: expected {expected}")
+    return given[0]
 
 
 async def body_of(request: Request) -> bytes:
@@ -84,18 +112,36 @@ def batch_in(body: bytes) -> Batch:
         MalformedRequestError: it holds none.
         TooLargeError: there are more positions than are answered at once.
     """
-    try:
-        content = json.loads(body)
-    except (ValueError, RecursionError):  # also bytes that are no text, numbers of a million digits
-        raise MalformedRequestError("the body is not JSON: expected an object") from None
+    content = _parsed(body)
     if not isinstance(content, dict) or set(content) not in ({"positions"}, {"indices"}):
         raise MalformedRequestError(
             'the body is no batch: expected {"positions": [...]} or {"indices": [...]}'
         )
     if "positions" in content:
         positions = _list_of(str, content["positions"], "positions", MOST_POSITIONS)
-        return Batch(positions=[_short(position) for position in positions])
-    return Batch(indices=_list_of(int, content["indices"], "indices", MOST_INDICES))
+        if max(map(len, positions), default=0) > LONGEST_POSITION:
+            _short(max(positions, key=len), "position", LONGEST_POSITION)
+        return Batch(positions, [])
+    return Batch(None, _list_of(int, content["indices"], "indices", MOST_INDICES))
+
+
+def _parsed(body: bytes) -> Any:
+    """The content of JSON."""
+    try:
+        content = orjson.loads(body)
+        if not isinstance(content, dict) or not _has_floats(content.get("indices")):
+            return content
+    except orjson.JSONDecodeError:
+        pass
+    # The slow way knows more: orjson reads integers of over 64 bits as floats, and no lone surrogates.
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):  # also bytes that are no text, numbers of a million digits
+        raise MalformedRequestError("the body is not JSON: expected an object") from None
+
+
+def _has_floats(items: Any) -> bool:
+    return isinstance(items, list) and float in set(map(type, items))
 
 
 def _list_of(kind: type, items: Any, what: str, most: int) -> list[Any]:
@@ -108,8 +154,15 @@ def _list_of(kind: type, items: Any, what: str, most: int) -> list[Any]:
     return items
 
 
-def _short(position: str) -> str:
-    if len(position) > LONGEST_POSITION:
-        size = f"{len(position):,} characters"
-        raise TooLargeError(f"a position of {size} is too long: expected at most {LONGEST_POSITION}")
-    return position
+def _only(request: Request, name: str) -> str:
+    given = request.query_params.getlist(name)
+    if len(given) != 1:
+        raise MalformedRequestError(f"{len(given)} {name}s given: expected '?{name}=' once")
+    return given[0]
+
+
+def _short(text: str, what: str, longest: int) -> str:
+    if len(text) > longest:
+        size = f"{len(text):,} characters"
+        raise TooLargeError(f"a {what} of {size} is too long: expected at most {longest}")
+    return text

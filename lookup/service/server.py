@@ -1,43 +1,93 @@
-"""A port to listen on, until Ctrl-C."""
+"""A port to listen on, until Ctrl-C or SIGTERM: in one process, or in several workers."""
 
 from __future__ import annotations
 
 import errno
+import os
+import signal
 import socket
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from lookup.errors import FailureError
-from lookup.service.app import create_app
+from lookup.service.access_log import AccessLog
+from lookup.service.shelf import Shelf
+from lookup.service.workers import METRICS_VARIABLE, supervise
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
+    from lookup.records import Decode
     from lookup.tablebase import Tablebase
 
 STOP_SECONDS = 5
 """How long answers that are under way may take when the server is stopped."""
 
+KEEP_ALIVE_SECONDS = 30
+BACKLOG = 2048
+"""Connections that may wait to be accepted: hundreds of clients start at the same moment."""
 
-def serve(tables: Tablebase, host: str, port: int, announce: Callable[[str], object]) -> None:
+
+def serve(
+    tables: Tablebase,
+    host: str,
+    port: int,
+    announce: Callable[[str], object],
+    *,
+    workers: int = 1,
+    access_log: str | None = None,
+) -> None:
     """Answer requests until Ctrl-C; `announce` is told the address once there is one.
 
+    Several workers listen on the same port and have decoded tables in memory once.
+
     Raises:
-        FailureError: nobody can listen there.
+        FailureError: nobody can listen there, or log there.
     """
+    with listener(host, port) as listening, AccessLog.opened(access_log) as log:
+        if workers == 1:
+            announce(address(listening))
+            _answer(Shelf(tables), listening, log)
+            return
+        if not hasattr(os, "fork"):
+            raise FailureError("this system cannot run several workers: expected --workers 1")
+        with _shared() as decode:
+            shelf = Shelf(tables, decode)
+            announce(address(listening))
+            supervise(lambda: _answer(shelf, listening, log), workers, STOP_SECONDS)
+
+
+def _answer(shelf: Shelf, listening: socket.socket, log: AccessLog | None) -> None:
+    """Answer in this process, until a signal ends it."""
+    from lookup.service.app import create_app  # it counts; `_shared` settles first where
+
     config = uvicorn.Config(
-        create_app(tables),
+        create_app(shelf, log),
         access_log=False,
         log_level="warning",
         timeout_graceful_shutdown=STOP_SECONDS,
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        server_header=False,
         ws="none",
     )
-    # Ctrl-C is how a server is stopped; uvicorn finishes its work and then raises it once more.
-    with listener(host, port) as listening, suppress(KeyboardInterrupt):
-        announce(address(listening))
+    # Signals are how a server is stopped; uvicorn finishes its work and then raises them once more.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
         uvicorn.Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _shared() -> Iterator[Decode]:
+    """What the workers have together: decoded tables, and the numbers they count."""
+    from lookup.service.arena import Arena  # not on Windows, which has no workers
+
+    with Arena() as arena:
+        counted = arena.folder / "metrics"
+        counted.mkdir()
+        os.environ[METRICS_VARIABLE] = str(counted)
+        yield arena.decode
 
 
 def listener(host: str, port: int) -> socket.socket:
@@ -48,7 +98,7 @@ def listener(host: str, port: int) -> socket.socket:
     """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family)
+        return socket.create_server((host, port), family=family, backlog=BACKLOG)
     except OSError as error:
         if error.errno == errno.EADDRINUSE:
             problem = f"port {port} of {host!r} is in use: choose another with --port"

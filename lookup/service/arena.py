@@ -1,0 +1,82 @@
+"""Decoded tables that several worker processes have in memory once.
+
+The first worker that opens a table decodes it into a file in a folder in memory; the others map that
+file. It is known by the table's digest, so that a replaced table has a file of its own.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+
+from lookup.records import Layout, decode_records
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from lookup.reader import TableFile
+
+MEMORY = Path("/dev/shm")  # noqa: S108 - only a folder of our own inside it is used
+_PREFIX = "endtable-"
+
+
+class Arena:
+    """A folder of decoded tables, which only this user can read; it is gone in the end.
+
+    What workers have mapped stays theirs until they end.
+    """
+
+    def __init__(self) -> None:
+        place = MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())
+        _sweep(place)
+        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
+
+    def decode(self, file: TableFile) -> NDArray[np.unsignedinteger]:
+        """All records of a file, as `decode_records` gives them, in memory that is shared."""
+        path, dtype = self.folder / file.digest, Layout.of(file).dtype
+        with self._locked():
+            if not path.exists():
+                fresh = path.with_suffix(".new")
+                decode_records(file).tofile(fresh)
+                fresh.rename(path)
+        return np.memmap(path, dtype, mode="r").view(np.ndarray)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """One worker at a time; the lock of one that is killed is free again."""
+        with (self.folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+
+def _sweep(place: Path) -> None:
+    """Remove what servers left behind that were killed and had no time to do it."""
+    for folder in place.glob(f"{_PREFIX}*-*"):
+        owner = folder.name.removeprefix(_PREFIX).split("-")[0]
+        if owner.isdecimal() and not _runs(int(owner)) and folder.stat().st_uid == os.getuid():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _runs(process: int) -> bool:
+    try:
+        os.kill(process, 0)  # sends nothing
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        pass
+    return True

@@ -1,0 +1,142 @@
+"""Answers as responses: JSON with what a cache must know, and files that may be replaced meanwhile.
+
+A position's value never changes: answers of our own games may be kept for a day, and for ever if the
+request named the digest of the table. What somebody else's rules say is asked for again each time, and
+costs nothing if the entity tag is still the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mimetypes
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import orjson
+from starlette.datastructures import Headers
+from starlette.responses import FileResponse, Response
+
+from lookup.service.errors import MalformedRequestError, OtherDigestError, RangeError
+from lookup.service.requests import digest_of
+from lookup.table import Table
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from starlette.requests import Request
+    from starlette.types import Message, Receive, Scope, Send
+
+    from lookup.service.shelf import Served
+
+JSON = "application/json"
+ASK_AGAIN = "no-cache"
+FOR_A_DAY = "public, max-age=86400"
+FOR_EVER = "public, max-age=31536000, immutable"
+
+
+def encoded(content: Any) -> bytes:
+    """Content as JSON."""
+    return orjson.dumps(content)
+
+
+def json_reply(content: Any) -> Response:
+    """JSON that may be another the next time."""
+    return Response(encoded(content), media_type=JSON)
+
+
+def table_reply(request: Request, served: Served, body: bytes) -> Response:
+    """JSON that a table, or a formula, answered.
+
+    Raises:
+        OtherDigestError: the request wants the answer of another table.
+    """
+    lasts = _lasts(request, served)
+    if request.method == "POST":
+        return Response(body, media_type=JSON)
+    headers = {"etag": served.entity_tag, "cache-control": lasts}
+    return _unless_known(request, Response(body, media_type=JSON, headers=headers))
+
+
+def _lasts(request: Request, served: Served) -> str:
+    """How long an answer may be kept."""
+    if wanted := digest_of(request):
+        digest = served.answers.digest if isinstance(served.answers, Table) else None
+        if digest is None or not digest.startswith(wanted):
+            raise OtherDigestError(served.answers.name, wanted, digest)
+        return FOR_EVER
+    return FOR_A_DAY if served.answers.game.is_ours() else ASK_AGAIN
+
+
+def _unless_known(request: Request, response: Response) -> Response:
+    """The response, or that it is still the same as the one that the client has."""
+    if known := request.headers.get("if-none-match"):
+        tag = response.headers["etag"].removeprefix("W/")
+        tags = [one.strip().removeprefix("W/") for one in known.split(",")]
+        if tag in tags or known.strip() == "*":
+            kept = {key: response.headers[key] for key in ("etag", "cache-control")}
+            return Response(status_code=304, headers=kept)
+    return response
+
+
+class StaticFile:
+    """A file that belongs to the page, in memory."""
+
+    def __init__(self, path: Path) -> None:
+        self._content = path.read_bytes()
+        kind = mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        tag = hashlib.sha256(self._content).hexdigest()[:16]
+        self._headers = {"content-type": kind, "etag": f'W/"{tag}"', "cache-control": ASK_AGAIN}
+        if kind.startswith("text/"):
+            self._headers["content-type"] += "; charset=utf-8"
+
+    def reply(self, request: Request) -> Response:
+        """The file."""
+        return _unless_known(request, Response(self._content, headers=self._headers))
+
+
+def file_reply(request: Request, path: Path) -> Response:
+    """A table's file, whole or by ranges."""
+    return _unless_known(request, RangedFile(path))
+
+
+class RangedFile(FileResponse):
+    """A file, whole or in ranges, which stays the same while it is sent, whatever replaces it.
+
+    A bad range is raised: the base class would answer plain text.
+    """
+
+    def __init__(self, path: Path) -> None:
+        # The base class looks at the path and opens it later: by then another file may be there.
+        self._held = os.open(path, os.O_RDONLY)
+        try:
+            status = os.fstat(self._held)
+            tag = f'"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ino:x}"'
+            super().__init__(
+                f"/dev/fd/{self._held}" if os.name == "posix" else path,
+                media_type="application/x-hdf5",
+                filename=path.name,
+                stat_result=status,
+                headers={"etag": tag, "cache-control": ASK_AGAIN},
+            )
+        except BaseException:
+            os.close(self._held)
+            raise
+
+    def __del__(self) -> None:
+        with suppress(OSError):  # also when it was never sent: not modified
+            os.close(self._held)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it, or raise before anything is sent."""
+
+        async def checked(message: Message) -> None:
+            given = Headers(scope=scope).get("range", "")
+            status = message.get("status")
+            if status == 416:
+                raise RangeError(given, Headers(raw=message["headers"])["content-range"])
+            if status == 400:
+                raise MalformedRequestError(f"{given[:100]!r} is not a range: expected 'bytes=0-99'")
+            await send(message)
+
+        await super().__call__(scope, receive, checked)

@@ -1,0 +1,113 @@
+"""Several processes that do the same work on the same port, watched by the one that started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+import traceback
+import warnings
+from typing import TYPE_CHECKING
+
+from lookup.errors import FailureError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType
+
+METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Where workers count together: the name is prometheus_client's, which reads it when imported."""
+
+SHORTEST_LIFE = 2.0
+"""Seconds. Workers that live no longer are not started again for ever."""
+
+MOST_FAILURES = 5
+_POLL = 0.05
+
+
+def supervise(work: Callable[[], None], workers: int, stop_seconds: float) -> None:
+    """Do `work` in so many processes until Ctrl-C or SIGTERM; one that dies is started again.
+
+    Each worker ends by itself when it is sent SIGTERM, or is killed after `stop_seconds` and some more.
+
+    Raises:
+        FailureError: workers die as soon as they are started.
+    """
+    Supervisor(work, workers, stop_seconds).run()
+
+
+class Supervisor:
+    """The process that starts workers, and does nothing else."""
+
+    def __init__(self, work: Callable[[], None], workers: int, stop_seconds: float) -> None:
+        self._work = work
+        self._workers = workers
+        self._stop_seconds = stop_seconds
+        self._started: dict[int, float] = {}  # when, by process number
+        self._failures = 0
+        self._stopping = False
+
+    def run(self) -> None:
+        """Keep the workers running, until a signal ends it."""
+        before = {one: signal.signal(one, self._stop) for one in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            while not self._stopping:
+                while len(self._started) < self._workers:
+                    self._start()
+                self._reap()
+                if self._failures > MOST_FAILURES:
+                    raise FailureError(f"{self._failures} workers in a row ended as soon as they began")
+                time.sleep(_POLL)
+        finally:
+            self._end()
+            for one, handler in before.items():
+                signal.signal(one, handler)
+
+    def _stop(self, _signal: int, _frame: FrameType | None) -> None:
+        self._stopping = True
+
+    def _start(self) -> None:
+        with warnings.catch_warnings():
+            # numpy has threads of its own that wait for work: safe to leave behind, but warned of.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
+        if process == 0:
+            self._be_a_worker()
+        self._started[process] = time.monotonic()
+
+    def _be_a_worker(self) -> None:
+        code = 1
+        try:
+            for one in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(one, signal.default_int_handler)
+            self._work()
+            code = 0
+        except KeyboardInterrupt:
+            code = 0
+        except BaseException:  # noqa: BLE001 - nothing may run on in the parent's place
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)
+
+    def _reap(self) -> None:
+        """Forget workers that have ended; whether they were failures is told by how long they lived."""
+        for process, begin in list(self._started.items()):
+            if os.waitpid(process, os.WNOHANG)[0] == 0:
+                continue
+            del self._started[process]
+            lived = time.monotonic() - begin
+            self._failures = self._failures + 1 if lived < SHORTEST_LIFE else 0
+
+    def _end(self) -> None:
+        for process in self._started:
+            os.kill(process, signal.SIGTERM)
+        deadline = time.monotonic() + self._stop_seconds + 1
+        while self._started and time.monotonic() < deadline:
+            self._reap()
+            time.sleep(_POLL)
+        for process in self._started:
+            os.kill(process, signal.SIGKILL)
+            os.waitpid(process, 0)
