@@ -1,7 +1,7 @@
 // How to play, and what the table says of itself.
 
 import { boardFor } from "./boards.js";
-import { countsBar, histogram } from "./charts.js";
+import { countsBar, folded, histogram } from "./charts.js";
 import { $, element } from "./dom.js";
 import { described } from "./names.js";
 import { links } from "./source.js";
@@ -43,30 +43,21 @@ function facts(info) {
     parts.push(histogram(info.histogram, info.histogram_width));
   }
   if (info.grundy) {
-    parts.push(grundy(info.grundy));
+    const rows = info.grundy.map((count, value) => [String(value), number(count)]);
+    parts.push(folded(`Grundy values 0 to ${rows.length - 1}`, ["Grundy value", "Positions"], rows));
   }
   return parts;
 }
 
 function summary({ positions, longest_remoteness: longest, period, players }) {
-  const sentences = [`${counted(positions, "position")}, counted for ${players === 1 ? "the player" : "the player to move"}.`];
+  const [seer, unit] = players === 1 ? ["the player", "command"] : ["the player to move", "move"];
+  const sentences = [`${counted(positions, "position")}, counted for ${seer}.`];
   if (longest !== null) {
-    sentences.push(`The longest takes ${counted(longest, players === 1 ? "command" : "move")}.`);
+    sentences.push(`The longest takes ${counted(longest, unit)}.`);
   }
   if (period) {
-    sentences.push(`Values repeat with period ${period.period} after the first ${period.preperiod}, so that rows of any length are answered.`);
+    const when = `with period ${period.period} after the first ${period.preperiod}`;
+    sentences.push(`Values repeat ${when}, so that rows of any length are answered.`);
   }
   return sentences.join(" ");
-}
-
-function grundy(counts) {
-  const cell = (tag, text) => element(tag, tag === "th" ? { scope: "row" } : {}, text);
-  const rows = counts.map((count, value) => element("tr", {}, cell("th", String(value)), cell("td", number(count))));
-  const head = ["Grundy value", "Positions"].map((text) => element("th", { scope: "col" }, text));
-  return element(
-    "details",
-    {},
-    element("summary", {}, `Grundy values 0 to ${counts.length - 1}`),
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))),
-  );
 }

@@ -103,7 +103,11 @@ function digit(value, place, count, { font, room }, under, attributes = {}) {
   const { x, y } = spot(place, count, RADIUS);
   return svg(
     "g",
-    { class: `digit${under ? " under" : ""}`, transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`, ...attributes },
+    {
+      class: `digit${under ? " under" : ""}`,
+      transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})`,
+      ...attributes,
+    },
     svg("circle", { class: "ground", r: (Math.min(room, 52) / 2 - 1).toFixed(1) }),
     svg("text", { "font-size": font.toFixed(1) }, String(value)),
   );
@@ -122,7 +126,8 @@ function draw(view) {
   if (view.at > 0 && !calm()) {
     sweep(arrow.turning, view.path[view.at - 1].hand ?? hand, hand, count);
   }
-  return element("div", { class: "holder" }, drawn, element("p", { class: "board-actions commands" }, ...commands(view)));
+  const actions = element("p", { class: "board-actions commands" }, ...commands(view));
+  return element("div", { class: "holder" }, drawn, actions);
 }
 
 function sweep(arrow, from, to, count) {
@@ -156,8 +161,11 @@ function edit(text, change, info) {
   const digits = digitsOf(text);
   const count = digits.length;
   const largest = info.parameters.k ?? Math.max(9, ...digits);
-  const raised = (place, by) =>
-    textOf(digits.map((value, at) => (at === place ? (value + by + largest + 1) % (largest + 1) : value)), largest);
+  const raised = (place, by) => {
+    const next = [...digits];
+    next[place] = (next[place] + by + largest + 1) % (largest + 1);
+    return textOf(next, largest);
+  };
   const size = sizes(digits);
   const placed = digits.map((value, place) =>
     digit(value, place, count, size, place === 0, {

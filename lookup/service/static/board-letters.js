@@ -2,7 +2,7 @@
 
 import { element } from "./dom.js";
 import { BEST } from "./settings.js";
-import { LETTERS, valueWords } from "./values.js";
+import { SIGNS, valueWords } from "./values.js";
 
 const LONG = 60;
 
@@ -15,7 +15,8 @@ export const letters = {
   edit,
 };
 
-const row = (length, ...tiles) => element("div", { class: `row letters${length > LONG ? " long" : ""}` }, ...tiles);
+const row = (length, ...tiles) =>
+  element("div", { class: `row letters${length > LONG ? " long" : ""}` }, ...tiles);
 
 const NAMES = { left: "first letter", right: "last letter" };
 
@@ -44,11 +45,12 @@ function draw(view) {
         click: () => move && view.act(move.move),
       },
       letter,
-      words ? element("span", { class: `badge ${move.outcome}` }, LETTERS[move.outcome]) : null,
+      words ? element("span", { class: `badge ${move.outcome}` }, SIGNS[move.outcome]) : null,
     );
   }
 
-  const drawn = row(position.length, ...(tiles.length ? tiles : [element("span", { class: "quiet" }, "No letter is left.")]));
+  const none = element("span", { class: "quiet" }, "No letter is left.");
+  const drawn = row(position.length, ...(tiles.length ? tiles : [none]));
   drawn.addEventListener("keydown", (event) => {
     const way = { ArrowLeft: "left", ArrowRight: "right" }[event.key];
     if (way && event.shiftKey && view.playable && view.moves.some((move) => move.move === way)) {

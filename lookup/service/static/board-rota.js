@@ -112,14 +112,23 @@ function draw(view) {
       const move = to(name);
       const words = move ? valueWords(move, view.level) : "";
       const classes = [];
-      if (name === picked) classes.push("picked");
-      if (last.includes(name)) classes.push("last");
-      if (best.includes(name)) classes.push("best");
+      const notes = [];
+      if (name === picked) {
+        classes.push("picked");
+        notes.push("picked up");
+      }
+      if (last.includes(name)) {
+        classes.push("last");
+      }
+      if (best.includes(name)) {
+        classes.push("best");
+        notes.push("in the best move");
+      }
       return point(name, cells[at], {
         classes,
         can: Boolean(move) || from(name).length > 0,
         value: words ? { words, outcome: move.outcome } : null,
-        notes: [...(name === picked ? ["picked up"] : []), ...(best.includes(name) ? ["in the best move"] : [])],
+        notes,
         click: () => press(name),
       });
     });

@@ -83,7 +83,8 @@ function stick(number, attributes) {
   return element("button", { type: "button", "data-cell": number, ...attributes }, bar, label);
 }
 
-const row = (length, ...parts) => element("div", { class: `row sticks${length > LONG ? " long" : ""}` }, ...parts);
+const row = (length, ...parts) =>
+  element("div", { class: `row sticks${length > LONG ? " long" : ""}` }, ...parts);
 
 function draw(view) {
   const { position, level } = view;
@@ -129,7 +130,9 @@ function draw(view) {
       const then = marked && !picked && more.has(number) ? can.value(new Set(chosen).add(number)) : null;
       const words = then ? valueWords(then, level) : "";
       const notes = [number, there ? "stick" : "taken", ...(picked ? ["chosen"] : [])];
-      if (best.has(number) && there) notes.push("in the best move");
+      if (best.has(number) && there) {
+        notes.push("in the best move");
+      }
       button.className = `stick${there ? "" : " gone"}${picked ? " picked" : ""}`;
       button.classList.toggle("can", picked || more.has(number));
       button.classList.toggle("best", best.has(number) && there);

@@ -9,11 +9,12 @@ export const tactics = {
     "Press the cell where the run begins, then the cell where it ends; press the same cell twice to " +
     "fill it alone, or drag across the run. By keyboard: the arrow keys go from cell to cell, Enter or " +
     "Space presses, Escape takes the first press back.",
-  reads: (text) => /^[.X]+(\/[.X]+)*$/.test(text) && new Set(text.split("/").map((row) => row.length)).size === 1,
+  reads: (text) => /^[.X]+(\/[.X]+)*$/.test(text) && hasEvenRows(text.split("/")),
   draw,
   edit,
 };
 
+const hasEvenRows = (rows) => rows.every((row) => row.length === rows[0].length);
 const column = (number) => (number < 26 ? letter(number) : `a${letter(number - 26)}`);
 const letter = (number) => String.fromCharCode(97 + number);
 const nameOf = (row, col) => `${column(col)}${row + 1}`;
@@ -96,7 +97,10 @@ function draw(view) {
       button.classList.toggle("run", run.has(name));
       button.setAttribute("aria-label", state.join(", ") + (value ? `: ${value}` : ""));
       button.setAttribute("aria-disabled", String(!can));
-      button.replaceChildren(...(value ? [element("span", { class: `badge ${move.outcome}` }, LETTERS[move.outcome])] : []));
+      button.replaceChildren();
+      if (value) {
+        button.append(element("span", { class: `badge ${move.outcome}` }, LETTERS[move.outcome]));
+      }
     });
   }
 

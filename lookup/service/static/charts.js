@@ -17,7 +17,7 @@ export function valueChart(values, at, alone, level) {
     return element("p", { class: "quiet" }, "No move has been made yet.");
   }
   if (alone && level < DISTANCE) {
-    return element("p", { class: "quiet" }, "The hint “Distance” shows how many commands are still needed.");
+    return element("p", { class: "quiet" }, "The hint Distance shows how many commands are still needed.");
   }
   const known = values.flatMap((value, place) => (value ? [{ ...value, place }] : []));
   if (!known.length || (alone && known.every(({ remoteness }) => remoteness === null))) {
@@ -32,7 +32,7 @@ export function valueChart(values, at, alone, level) {
   const points = known.map((value) => `${x(value.place).toFixed(1)},${y(value).toFixed(1)}`);
   const axis = alone
     ? [label(most, HEIGHTS.win), label(0, HEIGHTS.loss)]
-    : Object.entries({ win: "wins +", draw: "draw =", loss: "loses −" }).map(([outcome, text]) => label(text, HEIGHTS[outcome]));
+    : [label("wins +", HEIGHTS.win), label("draw =", HEIGHTS.draw), label("loses −", HEIGHTS.loss)];
   const dense = values.length > 80;
   const dots = known.map((value) =>
     svg("circle", {
@@ -103,7 +103,7 @@ export function countsBar(counts) {
   return element(
     "div",
     { class: "counts" },
-    svg("svg", { class: "bar", viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...bars),
+    svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", "aria-hidden": "true" }, ...bars),
     element("dl", {}, ...facts),
   );
 }
@@ -133,14 +133,15 @@ export function histogram({ win, loss }, width) {
   });
   const peak = (counts, most) =>
     most ? `most often in ${counts.indexOf(most) * width} (${counted(most, "position")})` : "none";
-  const words = `Moves to the end, 0 to ${(steps - 1) * width}. Wins: ${peak(win, won)}. Losses: ${peak(loss, lost)}.`;
+  const ends = `Wins: ${peak(win, won)}. Losses: ${peak(loss, lost)}.`;
+  const words = `Moves to the end, 0 to ${(steps - 1) * width}. ${ends}`;
   return element(
     "figure",
     {},
     element("figcaption", {}, "Positions by moves to the end: wins (W) above, losses (L) below"),
     svg(
       "svg",
-      { class: "histogram", viewBox: `0 0 ${WIDE} ${(below + 20).toFixed(1)}`, role: "img", "aria-label": words },
+      { class: "histogram", viewBox: `0 0 ${WIDE} ${Math.ceil(below + 20)}`, role: "img", "aria-label": words },
       svg("text", { class: "chart-label", x: 2, y: 10 }, `highest: ${number(Math.max(won, lost))}`),
       ...win.map((count, step) => bar("win", step, count)),
       ...loss.map((count, step) => bar("loss", step, count)),
@@ -154,16 +155,20 @@ export function histogram({ win, loss }, width) {
 const niceStep = (steps) => [1, 2, 5, 10, 20, 50, 100, 200].find((every) => steps / every <= 16) ?? 500;
 
 function numbers(win, loss, width) {
-  const rows = win.flatMap((won, step) =>
-    won || loss[step]
-      ? [element("tr", {}, ...[number(step * width), number(won), number(loss[step] ?? 0)].map((text) => element("td", {}, text)))]
-      : [],
-  );
-  const head = ["Moves", "Wins", "Losses"].map((text) => element("th", { scope: "col" }, text));
-  return element(
-    "details",
+  const rows = win.map((won, step) => [step * width, won, loss[step] ?? 0]);
+  const some = rows.filter(([, won, lost]) => won || lost).map((row) => row.map(number));
+  return folded("The numbers", ["Moves", "Wins", "Losses"], some);
+}
+
+// A table of texts that scrolls by itself, folded away below its title.
+export function folded(title, heads, rows) {
+  const line = (tag, texts) => element("tr", {}, ...texts.map((text) => element(tag, {}, text)));
+  const table = element(
+    "table",
     {},
-    element("summary", {}, "The numbers"),
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows))),
+    element("thead", {}, line("th", heads)),
+    element("tbody", {}, ...rows.map((texts) => line("td", texts))),
   );
+  const scrolled = element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": title }, table);
+  return element("details", {}, element("summary", {}, title), scrolled);
 }

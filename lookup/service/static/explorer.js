@@ -4,7 +4,7 @@
 //   game.js                    the game under way: the path of places and the answers about them
 //   turns.js                   whose turn it is, and the moves of machines
 //   boards.js, board-*.js      the boards: drawing, acting, setting up; board-focus.js: by keyboard
-//   moves.js, history.js, charts.js, about.js, controls.js     the other parts of the page
+//   status.js, moves.js, history.js, charts.js, about.js, controls.js     the other parts of the page
 //   line.js, setup.js, new-game.js     the best line, setting up, a new game
 //   names.js, words.js, values.js, address.js, settings.js, dom.js     what they have in common
 //
@@ -28,18 +28,17 @@ import { placeOf } from "./address.js";
 import * as focus from "./board-focus.js";
 import { boardFor } from "./boards.js";
 import * as controls from "./controls.js";
-import { $, copy, element, say } from "./dom.js";
+import { $, copy, say } from "./dom.js";
 import * as game from "./game.js";
 import { renderHistory } from "./history.js";
 import * as line from "./line.js";
 import { renderMoves } from "./moves.js";
 import * as newGame from "./new-game.js";
-import { VALUE, hintLevel } from "./settings.js";
+import { hintLevel } from "./settings.js";
 import * as setup from "./setup.js";
 import * as source from "./source.js";
+import { renderStatus } from "./status.js";
 import * as turns from "./turns.js";
-import { valueWords } from "./values.js";
-import { statusWords } from "./words.js";
 
 // --- writing the page -------------------------------------------------------------------------------
 
@@ -49,11 +48,15 @@ game.onChange(({ enter }) => {
   say("error", null);
   $("game").hidden = false;
   // What is entered anew can be gone back from; moves of a game replace each other.
-  if (game.shown.link !== location.hash) {
-    history[enter && location.hash ? "pushState" : "replaceState"](null, "", game.shown.link);
-  }
+  nameInAddress(enter);
   render();
 });
+
+function nameInAddress(enter) {
+  if (game.shown.link !== location.hash) {
+    history[enter ? "pushState" : "replaceState"](null, "", game.shown.link);
+  }
+}
 
 function render() {
   const state = game.shown;
@@ -63,7 +66,7 @@ function render() {
   considerMachine();
   renderAbout(state.info);
   renderBoard();
-  renderStatus();
+  renderStatus(state, setup.isOpen());
   renderMoves(view(), state.probe.moves !== null);
   renderHistory(state, (at) => attempt(goTo(at)));
   controls.renderControls(state);
@@ -110,22 +113,6 @@ function renderBoard() {
   focus.settle(board, focused);
 }
 
-function renderStatus() {
-  const { probe, over } = game.shown;
-  const words = [statusWords(game.shown)];
-  const waits = turns.paused && turns.isMachines(game.shown);
-  if (waits) {
-    words.push(turns.repeated ? " This position has been before: it would go on for ever. Paused." : " Paused.");
-  }
-  if (hintLevel() >= VALUE && !over) {
-    words.push(" ", element("span", { class: `value ${probe.outcome}` }, valueWords(probe, hintLevel())));
-  }
-  const next = element("p", {}, ...words);
-  if (next.textContent !== $("status").textContent || next.children.length !== $("status").children.length) {
-    $("status").replaceChildren(...next.childNodes);
-  }
-}
-
 // --- what a person does -----------------------------------------------------------------------------
 
 async function attempt(action) {
@@ -135,7 +122,8 @@ async function attempt(action) {
     say("error", error.message);
     turns.stop();
     if (game.shown) {
-      controls.selectTable(game.shown.info.table);
+      controls.selectTable(game.shown.info.table); // what was shown stays, and so does its address
+      nameInAddress(false);
     }
   }
 }
@@ -153,10 +141,10 @@ function goTo(at) {
   return game.goTo(at);
 }
 
-function open(table, position = null, move = null) {
+function open(table, position = null, move = null, enter = true) {
   turns.stop();
   turns.beginAfresh();
-  return game.open(table, position, move);
+  return game.open(table, position, move, enter);
 }
 
 function toggleLine() {
@@ -208,16 +196,17 @@ function settingChanged(name) {
   render();
 }
 
-// Keys of moves that are one character, as 0 and X of the clock; not while something is being typed.
+// Commands of one player that are single keys, as 0 and X of the clock; not while something is typed.
 function key(event) {
   const typing = event.target.closest?.("input, select, textarea, dialog");
   const elsewhere = event.target !== document.body && !$("play").contains(event.target);
-  if (typing || elsewhere || event.ctrlKey || event.metaKey || event.altKey || !game.shown || event.key.length !== 1) {
+  const combined = event.ctrlKey || event.metaKey || event.altKey;
+  if (typing || elsewhere || combined || game.shown?.info.players !== 1) {
     return;
   }
   const { moves, playable, act } = view();
   const move = moves.find((one) => one.move.toLowerCase() === event.key.toLowerCase());
-  if (playable && move && moves.every((one) => one.move.length === 1) && game.shown.info.players === 1) {
+  if (playable && move) {
     event.preventDefault();
     act(move.move);
   }
@@ -227,7 +216,7 @@ function key(event) {
 
 function fromAddress(otherwise) {
   const { table, position, move } = placeOf(location.hash);
-  return table === null ? open(otherwise) : open(table, position, move);
+  return open(table ?? otherwise, position, move, false);
 }
 
 async function begin() {
@@ -240,7 +229,7 @@ async function begin() {
   try {
     await fromAddress($("table").value);
   } catch (error) {
-    await open($("table").value); // something to go on from, below the error
+    await open($("table").value, null, null, false); // something to go on from, below the error
     throw error;
   }
 }

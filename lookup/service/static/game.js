@@ -22,7 +22,7 @@ export const onChange = (listener) => listeners.push(listener);
 
 // Asks, and shows what was asked for. The latest call wins: an earlier one that is answered later
 // neither shows anything nor fails.
-async function latest(asking, enter) {
+async function latest(asking, enter = false) {
   const number = ++asked;
   busy("game", true);
   try {
@@ -44,7 +44,8 @@ async function latest(asking, enter) {
   }
 }
 
-export const open = (table, position = null, move = null) =>
+// `enter` says whether it is another place to be in, to which a browser can go back.
+export const open = (table, position, move, enter) =>
   latest(async () => {
     const info = await infoOf(table);
     const first = { move: null, position: position ?? info.start ?? "0" }; // without rules: indices
@@ -54,7 +55,7 @@ export const open = (table, position = null, move = null) =>
     await answer(info, [first], 0);
     const made = await moveOf(info, first, move);
     return placed(info, [first, { move: made, position: made.position }], 1);
-  }, true);
+  }, enter);
 
 export const goTo = (at) => latest(() => placed(shown.info, shown.path, at));
 

@@ -9,6 +9,7 @@ import { counted } from "./values.js";
 import { nameAt } from "./words.js";
 
 const PAUSE = 600;
+const NO_LINE = { line: [], complete: true, repeats: false };
 
 let line = null; // {moves, step, path, from, pictures}; path goes on from that of the game
 let page = null; // {redraw, attempt, playOn}
@@ -19,10 +20,10 @@ export const isOpen = () => line !== null;
 
 export function begin(given) {
   page = given;
-  $("line-first").onclick = () => go(0);
-  $("line-back").onclick = () => go(line.step - 1);
-  $("line-forward").onclick = () => go(line.step + 1);
-  $("line-last").onclick = () => go(line.moves.length);
+  $("line-first").onclick = () => page.attempt(go(0));
+  $("line-back").onclick = () => page.attempt(go(line.step - 1));
+  $("line-forward").onclick = () => page.attempt(go(line.step + 1));
+  $("line-last").onclick = () => page.attempt(go(line.moves.length));
   $("line-play").onclick = () => (timer === null ? run() : halt());
   $("line-copy").onclick = copyLine;
   $("line-close").onclick = () => {
@@ -38,7 +39,7 @@ export async function open() {
   const number = ++asked;
   busy("line", true);
   try {
-    const answer = shown.over ? { line: [], complete: true, repeats: false } : await source.line(info.table, probe.position);
+    const answer = shown.over ? NO_LINE : await source.line(info.table, probe.position);
     if (number !== asked || shown.path !== path || shown.at !== at) {
       return; // the game has gone on: nobody waits for this any more
     }
@@ -64,30 +65,37 @@ export function close() {
 export function place() {
   const at = line.from + line.step;
   const { position, move } = line.path[at];
-  return { position, path: line.path, at, last: move?.move ?? null, text: line.pictures.get(position) ?? shown.board.board };
+  const text = line.pictures.get(position) ?? shown.board.board;
+  return { position, path: line.path, at, last: move?.move ?? null, text };
 }
 
 function write({ complete, repeats }) {
   const { moves } = line;
   const alone = shown.info.players === 1;
   const length = counted(moves.length, alone ? "command" : "move");
-  const end = !complete ? "; there would be more" : repeats ? "; then it repeats: a draw" : ` to the end${winner(moves, alone)}`;
-  $("line-length").textContent = moves.length ? length + end + "." : "The game is over: there is no line.";
+  let end = repeats ? "; then it repeats: a draw" : ` to the end${winner(moves, alone)}`;
+  if (!complete) {
+    end = "; there would be more";
+  }
+  $("line-length").textContent = moves.length ? `${length}${end}.` : "The game is over: there is no line.";
   const text = moves.map((move) => move.move).join(alone ? "" : " ");
   $("line-text").value = text;
-  $("line-moves").replaceChildren(
-    ...moves.map((move, at) =>
-      element("li", {}, element("button", { type: "button", "data-step": at + 1, click: () => go(at + 1) }, `${at + 1}. ${move.move}`)),
+  const buttons = moves.map((move, at) =>
+    element(
+      "button",
+      { type: "button", "data-step": at + 1, click: () => page.attempt(go(at + 1)) },
+      `${at + 1}. ${move.move}`,
     ),
   );
+  $("line-moves").replaceChildren(...buttons.map((button) => element("li", {}, button)));
   $("line").hidden = false;
   $("best-line").setAttribute("aria-expanded", "true");
-  go(0);
+  page.attempt(go(0));
 }
 
 function winner(moves, alone) {
   const last = moves.at(-1);
-  if (alone || last.outcome === "draw") {
+  if (!last || alone || last.outcome === "draw") {
     return "";
   }
   const at = line.from + moves.length - (last.outcome === "win" ? 1 : 0);
@@ -98,22 +106,24 @@ function winner(moves, alone) {
 async function go(step) {
   line.step = Math.min(line.moves.length, Math.max(0, step));
   const now = line.step;
-  const words = now === 0 ? "The position as it is." : `Step ${now} of ${line.moves.length}: ${line.moves[now - 1].move}.`;
-  $("line-step").textContent = words;
+  const last = line.moves.length;
+  $("line-step").textContent =
+    now === 0 ? "The position as it is." : `Step ${now} of ${last}: ${line.moves[now - 1].move}.`;
   const wasHere = document.activeElement;
   $("line-first").disabled = $("line-back").disabled = now === 0;
-  $("line-last").disabled = $("line-forward").disabled = $("line-play").disabled = now === line.moves.length;
+  $("line-last").disabled = $("line-forward").disabled = $("line-play").disabled = now === last;
   $("line-play-on").disabled = now === 0;
   if (wasHere?.disabled) {
     $(now === 0 ? "line-forward" : "line-back").focus(); // whoever steps by keyboard goes on from here
   }
-  if (now === line.moves.length) {
+  if (now === last) {
     halt();
   }
   for (const button of $("line-moves").querySelectorAll("button")) {
-    button.toggleAttribute("aria-current", Number(button.dataset.step) === now);
+    const here = Number(button.dataset.step) === now;
+    button.setAttribute("aria-current", here ? "step" : "false");
   }
-  const current = $("line-moves").querySelector("[aria-current]");
+  const current = $("line-moves").querySelector("[aria-current=step]");
   if (current) {
     const list = $("line-moves");
     list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
@@ -146,5 +156,6 @@ function halt() {
 
 async function copyLine() {
   const done = await copy($("line-text").value);
-  $("line-step").textContent = done ? "The line is copied." : "It could not be copied: mark the text below and copy it by hand.";
+  const words = done ? "The line is copied." : "It could not be copied: mark the text and copy it by hand.";
+  $("line-step").textContent = words;
 }

@@ -2,7 +2,15 @@
 
 import { $, element, say } from "./dom.js";
 import { shown } from "./game.js";
-import { STICKS_MODES, clockTable, described, grouped, lettersTable, sticksMode, sticksTable } from "./names.js";
+import {
+  STICKS_MODES,
+  clockTable,
+  described,
+  grouped,
+  lettersTable,
+  sticksMode,
+  sticksTable,
+} from "./names.js";
 
 const MOST_STICKS = 300;
 const MOST_LETTERS = 500;
@@ -36,7 +44,8 @@ let chosen = null; // reads the fields: {table, position}, or throws the sentenc
 
 function open() {
   const family = described(shown.info.table).family;
-  const families = [...new Set([...grouped(names).map(([one]) => one), "Sticks", "Clock", "Winners and Losers", family])];
+  const listed = grouped(names).map(([one]) => one);
+  const families = [...new Set([...listed, ...Object.keys(FIELDS), family])];
   const fields = element("div", { class: "fields" });
   const choice = select("new-family", families, family);
   const fill = () => {
@@ -58,10 +67,12 @@ function field(words, control, note = null) {
 }
 
 function select(id, values, value, words = (one) => String(one)) {
-  return element("select", { id }, ...values.map((one) => element("option", { value: one, selected: one === value }, words(one))));
+  const option = (one) => element("option", { value: one, selected: one === value }, words(one));
+  return element("select", { id }, ...values.map(option));
 }
 
-const numeric = (id, value, min, max) => element("input", { id, type: "number", min, max, value, required: true });
+const numeric = (id, value, min, max) =>
+  element("input", { id, type: "number", min, max, value, required: true });
 
 function whole(control, what) {
   const { min, max, value } = control;
@@ -73,18 +84,16 @@ function whole(control, what) {
 }
 
 function tableFields(family) {
-  const [, members = []] = grouped([...new Set([...names, shown.info.table])]).find(([one]) => one === family) ?? [];
+  const all = grouped([...new Set([...names, shown.info.table])]);
+  const [, members] = all.find(([one]) => one === family);
   const table = select("new-table", members, shown.info.table, (name) => described(name).title);
   return [[field("Table", table)], () => ({ table: table.value, position: null })];
 }
 
 function sticksFields() {
   const now = sticksMode(shown.info.table) ?? { mode: 3, a: 1, b: 2 };
-  const mode = element(
-    "select",
-    { id: "new-mode" },
-    ...STICKS_MODES.map((one) => element("option", { value: one.mode, selected: one.mode === now.mode }, one.words)),
-  );
+  const modes = STICKS_MODES.map((one) => one.mode);
+  const mode = select("new-mode", modes, now.mode, (one) => STICKS_MODES[one - 1].words);
   const present = shown.info.game.startsWith("sticks") ? shown.path[0].position.length : 20;
   const length = numeric("new-length", Math.max(1, present), 1, MOST_STICKS);
   const from = numeric("new-from", now.mode === 2 || now.mode === 4 ? now.a : 2, 1, MOST_STICKS);
@@ -119,8 +128,14 @@ function clockFields() {
 
 function lettersFields() {
   const present = shown.info.game === "winners-losers" ? shown.path[0].position : "WLWLL";
-  const letters = element("input", { id: "new-letters", autocomplete: "off", autocapitalize: "characters", spellcheck: "false", value: present });
-  const length = numeric("new-letters-length", Math.min(MOST_LETTERS, Math.max(5, present.length)), 1, MOST_LETTERS);
+  const letters = element("input", {
+    id: "new-letters",
+    autocomplete: "off",
+    autocapitalize: "characters",
+    spellcheck: "false",
+    value: present,
+  });
+  const length = numeric("new-letters-length", Math.max(5, present.length), 1, MOST_LETTERS);
   const draw = () => {
     try {
       letters.value = random(whole(length, "the length"));

@@ -23,7 +23,11 @@ export function begin(given) {
     page.playFrom($("position").value);
   });
   $("setup-cancel").addEventListener("click", cancel);
-  $("setup").addEventListener("keydown", (event) => event.key === "Escape" && cancel());
+  $("play").addEventListener("keydown", (event) => {
+    if (event.key === "Escape" && isOpen()) {
+      cancel();
+    }
+  });
 }
 
 export function open() {
@@ -51,7 +55,7 @@ export function cancel() {
 
 export function fail(message) {
   say("setup-error", message);
-  $("position").toggleAttribute("aria-invalid", Boolean(message));
+  $("position").setAttribute("aria-invalid", String(Boolean(message)));
 }
 
 export function board() {

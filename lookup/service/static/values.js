@@ -3,6 +3,7 @@
 import { DISTANCE, VALUE } from "./settings.js";
 
 export const LETTERS = { win: "W", draw: "D", loss: "L" };
+export const SIGNS = { win: "+", draw: "=", loss: "−" }; // where W and L are letters of the game itself
 
 const OPPOSITE = { win: "loss", draw: "draw", loss: "win" };
 const RANK = { loss: 0, draw: 1, win: 2 };
