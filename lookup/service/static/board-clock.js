@@ -71,7 +71,7 @@ function face(digits, hand, parts) {
   });
   return svg(
     "svg",
-    { class: "clock", viewBox: `0 0 ${size} ${size}` },
+    { class: "clock", viewBox: `0 0 ${size} ${size}`, role: "presentation" },
     svg("circle", { class: "face", cx: MIDDLE, cy: MIDDLE, r: FACE }),
     ...ticks,
     hand,

@@ -40,7 +40,9 @@ function wheel(...points) {
   });
   const ring = svg("circle", { class: "track", cx: MIDDLE, cy: MIDDLE, r: RADIUS });
   const size = 2 * MIDDLE;
-  return svg("svg", { class: "wheel", viewBox: `0 0 ${size} ${size}` }, ring, ...spokes, ...points);
+  // A picture would hide the buttons in it from who listens to the page.
+  const attributes = { class: "wheel", viewBox: `0 0 ${size} ${size}`, role: "presentation" };
+  return svg("svg", attributes, ring, ...spokes, ...points);
 }
 
 // Two shapes as well as two colours.

@@ -1,6 +1,6 @@
 // The choices at the top and at the side: table, theme, players, hints, and the pausing of machines.
 
-import { $, element } from "./dom.js";
+import { $, element, enable } from "./dom.js";
 import { described, grouped } from "./names.js";
 import { applyTheme, choose, settings } from "./settings.js";
 import { isMachines, isWatching, paused } from "./turns.js";
@@ -50,14 +50,13 @@ export function renderControls(state) {
   const random = $("first").querySelector("[value=random]");
   random.hidden = random.disabled = alone;
   $("first").value = alone && settings.first === "random" ? "you" : settings.first;
-  const focused = document.activeElement;
-  $("undo").disabled = at === 0;
-  $("redo").disabled = at === path.length - 1;
+  enable($("undo"), at > 0);
+  enable($("redo"), at < path.length - 1);
   const waits = paused && isMachines(state);
   $("watch").hidden = !isMachines(state) && !(isWatching(state) && !state.over);
   $("pause").textContent = waits ? "Resume" : "Pause";
-  $("step").disabled = !waits;
-  if (focused?.disabled || (focused && $("watch").hidden && $("watch").contains(focused))) {
-    [$("undo"), $("redo"), $("new-game")].find((button) => !button.disabled).focus();
+  enable($("step"), waits);
+  if ($("watch").hidden && $("watch").contains(document.activeElement)) {
+    $("undo").focus();
   }
 }

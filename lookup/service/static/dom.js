@@ -24,6 +24,12 @@ function filled(made, attributes, children) {
   return made;
 }
 
+// A button that does nothing just now. It is not `disabled`: that would take the focus from whoever
+// pressed it last, and the next press would go elsewhere.
+export const enable = (button, on) => button.setAttribute("aria-disabled", String(!on));
+
+export const isEnabled = (button) => button.getAttribute("aria-disabled") !== "true";
+
 // The sentence of an error, in its place, or none.
 export function say(id, message) {
   $(id).textContent = message ?? "";

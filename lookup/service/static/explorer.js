@@ -28,7 +28,7 @@ import { placeOf } from "./address.js";
 import * as focus from "./board-focus.js";
 import { boardFor } from "./boards.js";
 import * as controls from "./controls.js";
-import { $, copy, say } from "./dom.js";
+import { $, copy, isEnabled, say } from "./dom.js";
 import * as game from "./game.js";
 import { renderHistory } from "./history.js";
 import * as line from "./line.js";
@@ -67,9 +67,9 @@ function render() {
   renderAbout(state.info);
   renderBoard();
   renderStatus(state, setup.isOpen());
+  controls.renderControls(state);
   renderMoves(view(), state.probe.moves !== null);
   renderHistory(state, (at) => attempt(goTo(at)));
-  controls.renderControls(state);
 }
 
 const isLookedAt = () => line.isOpen() || setup.isOpen(); // the board shows something else than the game
@@ -107,9 +107,11 @@ function renderBoard() {
   const focused = board.contains(document.activeElement);
   const { info } = game.shown;
   const seen = line.isOpen() ? { ...view(), ...line.place(), moves: [], level: 0 } : view();
+  const scrolled = board.querySelector(".long")?.scrollTop ?? 0;
   $("prompt").textContent = "";
   board.dataset.position = setup.isOpen() ? setup.text() : seen.position;
   board.replaceChildren(setup.isOpen() ? setup.board() : boardFor(info).draw(seen));
+  board.querySelector(".long")?.scrollTo(0, scrolled); // drawn anew, yet where one was
   focus.settle(board, focused);
 }
 
@@ -136,6 +138,9 @@ function play(move) {
 // To another place of the path. A machine whose turn it is there waits, lest it plays over what follows.
 function goTo(at) {
   const { path } = game.shown;
+  if (at === game.shown.at && !isLookedAt()) {
+    return null;
+  }
   turns.stop();
   turns.setPaused(turns.isWatching(game.shown) || at < path.length - 1);
   return game.goTo(at);
@@ -246,7 +251,11 @@ $("best-line").addEventListener("click", toggleLine);
 $("set-up").addEventListener("click", toggleSetup);
 $("copy-link").addEventListener("click", copyLink);
 $("pause").addEventListener("click", pauseOrResume);
-$("step").addEventListener("click", () => attempt(game.play(turns.chosen(game.shown))));
+$("step").addEventListener("click", () => {
+  if (isEnabled($("step"))) {
+    attempt(game.play(turns.chosen(game.shown)));
+  }
+});
 document.addEventListener("keydown", key);
 window.addEventListener("hashchange", () => {
   if (location.hash !== game.shown?.link) {

@@ -2,7 +2,7 @@
 // game itself stays where it is until a person plays on from there.
 
 import { boardFor } from "./boards.js";
-import { $, busy, copy, element } from "./dom.js";
+import { $, busy, copy, element, enable } from "./dom.js";
 import { shown } from "./game.js";
 import * as source from "./source.js";
 import { counted } from "./values.js";
@@ -95,8 +95,11 @@ function write({ complete, repeats }) {
 
 function winner(moves, alone) {
   const last = moves.at(-1);
-  if (!last || alone || last.outcome === "draw") {
+  if (!last || alone) {
     return "";
+  }
+  if (last.outcome === "draw") {
+    return ": a draw";
   }
   const at = line.from + moves.length - (last.outcome === "win" ? 1 : 0);
   const name = nameAt({ ...shown, path: line.path }, at);
@@ -109,13 +112,12 @@ async function go(step) {
   const last = line.moves.length;
   $("line-step").textContent =
     now === 0 ? "The position as it is." : `Step ${now} of ${last}: ${line.moves[now - 1].move}.`;
-  const wasHere = document.activeElement;
-  $("line-first").disabled = $("line-back").disabled = now === 0;
-  $("line-last").disabled = $("line-forward").disabled = $("line-play").disabled = now === last;
+  enable($("line-first"), now > 0);
+  enable($("line-back"), now > 0);
+  enable($("line-play"), now < last);
+  enable($("line-forward"), now < last);
+  enable($("line-last"), now < last);
   $("line-play-on").disabled = now === 0;
-  if (wasHere?.disabled) {
-    $(now === 0 ? "line-forward" : "line-back").focus(); // whoever steps by keyboard goes on from here
-  }
   if (now === last) {
     halt();
   }
@@ -144,6 +146,9 @@ async function picture(of) {
 }
 
 function run() {
+  if (line.step === line.moves.length) {
+    return;
+  }
   $("line-play").textContent = "Stop";
   timer = setInterval(() => page.attempt(go(line.step + 1)), PAUSE);
 }

@@ -28,7 +28,7 @@ export function renderMoves(view, known) {
   };
   note(view, known);
   if (inside) {
-    ($("moves").querySelector("button:enabled") ?? $("undo")).focus();
+    ($("moves").querySelector("button") ?? $("undo")).focus();
   }
 }
 
@@ -56,8 +56,8 @@ function button(move, { level, moves, playable, act }) {
       type: "button",
       class: [value ? move.outcome : "", best ? "best" : ""].join(" "),
       "data-move": move.move,
-      disabled: !playable,
-      click: () => act(move.move),
+      "aria-disabled": String(!playable),
+      click: () => playable && act(move.move),
     },
     element("span", { class: "move" }, move.move),
     value ? " " : null,
