@@ -224,18 +224,22 @@ def check_order(game: Game, indices: Sequence[int]) -> None:
 
 def check_symmetries(game: Game, indices: Sequence[int]) -> None:
     """Symmetries are one to one, keep positions and ends, and map moves to moves."""
+    undo = list(range(game.symmetries))  # which one undid each of them last: it mostly does again
     for index in _positions(game, indices):
         if game.transform(index, 0) != index:
             raise GameError(f"symmetry 0 must be the identity, but moves {named(game, index)}")
+        end, options = game.terminal(index), game.options_of(index) if game.symmetries > 1 else []
         for k in range(1, game.symmetries):
             image = game.transform(index, k)
             if not (0 <= image < game.size and game.is_position(image)):
                 raise GameError(f"symmetry {k} maps {named(game, index)} to {image}, not a position")
-            if index not in {game.transform(image, back) for back in range(game.symmetries)}:
+            tried = (undo[k], *range(game.symmetries))
+            undo[k] = next((back for back in tried if game.transform(image, back) == index), -1)
+            if undo[k] < 0:
                 raise GameError(f"no symmetry undoes symmetry {k} on {named(game, index)}")
-            if game.terminal(image) != game.terminal(index):
+            if game.terminal(image) != end:
                 raise GameError(f"symmetry {k} changes the end of {named(game, index)}")
-            mapped = {_turned(game, option, k) for option in game.options_of(index)}
+            mapped = {_turned(game, option, k) for option in options}
             if mapped != {tuple(sorted(option)) for option in game.options_of(image)}:
                 raise GameError(f"symmetry {k} maps moves of {named(game, index)} to illegal ones")
 

@@ -1,5 +1,6 @@
 # Sourced by the other scripts: `environment EXTRAS` makes .venv if there is none, installs the project
-# with these extras if that has not been done for this pyproject.toml, and puts it on the PATH.
+# with these extras if that has not been done for this pyproject.toml, and puts it on the PATH. After it,
+# `browser` sees to it that there is a Chromium, and says so where that cannot be.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -32,4 +33,33 @@ find_python() {
         fi
     done
     return 1
+}
+
+browser() {
+    python tests/chromium.py >/dev/null && return  # it also says where the tests look
+    local as_root=() why
+    if [ -n "${ENDTABLE_CHROMIUM:-}" ]; then
+        why="ENDTABLE_CHROMIUM is '$ENDTABLE_CHROMIUM', which is no program"
+    elif ! command -v apt-get >/dev/null; then
+        why="there is no Chromium on the PATH, and no apt-get to install it with"
+    elif [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
+        why="there is no Chromium on the PATH, and only root may install it"
+    else
+        [ "$(id -u)" = 0 ] || as_root=(sudo -n)
+        as_root+=(env DEBIAN_FRONTEND=noninteractive)
+        echo "installing the package chromium, for the tests of the page" >&2
+        local install=("${as_root[@]}" apt-get install --quiet --quiet --yes --no-install-recommends chromium)
+        # The lists of packages are missing or old in most containers: only then are they fetched.
+        if ! "${install[@]}" >/dev/null 2>&1; then
+            { "${as_root[@]}" apt-get update --quiet --quiet && "${install[@]}"; } >/dev/null || true
+        fi
+        python tests/chromium.py >/dev/null && return
+        why="there is no Chromium on the PATH, and apt-get could not install it"
+    fi
+    why+="; install the package chromium (or chromium-browser, google-chrome), or set ENDTABLE_CHROMIUM to its path"
+    if [ "${ENDTABLE_BROWSER:-}" = required ]; then
+        echo "error: the tests in a browser are required here, and cannot be run: $why" >&2
+        exit 1
+    fi
+    echo "the tests in a browser are left out: $why" >&2
 }

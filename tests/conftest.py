@@ -16,11 +16,26 @@ from lookup.format import CLASSES, OUTCOME, Column
 from lookup.games.loading import installed_game, installed_games
 from lookup.reader import TableFile
 
+# Fixtures for all tests.
+from tests.browser import address as address
+from tests.browser import chromium as chromium
+from tests.browser import complaints as complaints
+from tests.browser import page as page
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
+
+
+SLOW = ("test_tutorial", "test_limits", "test_checkpoints", "test_catalogue", "test_golden")
+"""Modules that come first. Processes take tests in this order, and none is left with a long one in the
+end while the others have nothing to do any more."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.path.stem not in SLOW)  # keeps the order otherwise
 
 
 def examples() -> set[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -118,19 +119,23 @@ def test_a_group_of_the_first_version(tmp_path: Path) -> None:
 
 
 LIMITED = """
-import resource, sys
+import resource, sys, threading
 from pathlib import Path
 from builder import build
-from builder.compile import Engine
+from builder.compile import Engine, rule
+from builder.fallback import rules_of
 from lookup.games import find_game
 game, first = find_game(sys.argv[1]), find_game(sys.argv[2])
 engine, folder = Engine(sys.argv[3]), Path(sys.argv[4])
 # What the interpreter, numba and the packages take is there before: the rest is the build's.
 build.build_table(first, folder / "first", engine=engine)
+for function in rules_of(game).values():
+    rule(function, engine)
 pages = int(Path("/proc/self/statm").read_text().split()[0])
 needed = build.memory_needed(game, engine) - (build._COMPILER_BYTES if engine == "numba" else 0)
-# A thread reserves 8 MiB for its stack, of which hardly anything is used.
-limit = pages * resource.getpagesize() + int(float(sys.argv[5]) * needed) + (32 << 20)
+# A thread would reserve 8 MiB for its stack, of which hardly anything is used.
+threading.stack_size(1 << 18)
+limit = pages * resource.getpagesize() + int(float(sys.argv[5]) * needed) + (8 << 20)
 resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
 build.build_table(game, folder, engine=engine, force=True)
 """
@@ -150,10 +155,10 @@ def build_limited(*arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("tactics-5x6", "tactics-2x13", "numba"),
         ("tactics-3x5", "tactics-3x3", "python"),
-        ("clock-7-9", "clock-4-2", "numba"),
+        ("clock-7-7", "clock-4-2", "numba"),
         ("winners-losers-22", "winners-losers-9", "numba"),
-        ("sticks-special-60", "sticks-special-20", "numba"),
-        ("sticks-run-1-3-to1000000", "sticks-run-2-2", "numba"),
+        ("sticks-special-54", "sticks-special-20", "numba"),
+        ("sticks-run-1-3-to100000", "sticks-run-2-2", "numba"),
     ],
 )
 def test_an_accepted_build_fits_into_what_it_was_said_to_need(
@@ -165,12 +170,20 @@ def test_an_accepted_build_fits_into_what_it_was_said_to_need(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux bounds the address space")
-def test_less_would_not_have_been_enough(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "first", "share"),
+    [
+        ("tactics-5x6", "tactics-2x13", "0.5"),
+        ("clock-6-9", "clock-4-2", "0.2"),
+        ("winners-losers-22", "winners-losers-9", "0.5"),
+    ],
+)
+def test_less_would_not_have_been_enough(name: str, first: str, share: str, tmp_path: Path) -> None:
     """So that the test above can fail."""
-    done = build_limited("tactics-5x6", "tactics-2x13", "numba", str(tmp_path), "0.4")
+    done = build_limited(name, first, "numba", str(tmp_path), share)
     assert done.returncode != 0
-    assert "MemoryError" in done.stderr
-    assert not (tmp_path / "tactics-5x6.h5").exists()
+    assert re.search("MemoryError|not enough memory", done.stderr)
+    assert not (tmp_path / f"{name}.h5").exists()
 
 
 def test_a_limit_of_the_address_space_is_seen() -> None:

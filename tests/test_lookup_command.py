@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from lookup import Table, response
 from lookup.cli import app
-from tests.commands import one_line, run
+from tests.commands import one_line, run, run_apart
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -33,6 +33,12 @@ def test_probe_prints_value_and_moves() -> None:
         "  b3-b4  win in 7    XXXX/..X./.XX./.X..",
     ]
     assert len(lines) == 2 + 27
+
+
+def test_a_process_of_its_own_says_the_same() -> None:
+    """All other tests here run the command in their own process."""
+    for words in (["probe", "tactics-4x4", POSITION], ["list", "--json"], ["probe", "ROTTA"], []):
+        assert run_apart("lookup", *words) == run("lookup", *words)
 
 
 def test_probe_as_json_is_the_contract() -> None:

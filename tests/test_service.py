@@ -11,9 +11,9 @@ import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from http.client import HTTPConnection
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -30,55 +30,13 @@ from lookup.service.requests import (
 )
 from tests.commands import one_line, run
 from tests.conftest import ROOT
+from tests.serving import SECONDS, running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-SECONDS = 60
-"""No wait is longer; a server that is up answers in milliseconds."""
-
 ROTA = "x.o/.x./..o x"
-
-
-class Server(NamedTuple):
-    process: subprocess.Popen[str]
-    announced: str
-    client: httpx.Client
-
-    def stop(self, how: signal.Signals) -> tuple[int, str, str]:
-        """Send a signal; exit code, and what was printed since."""
-        self.process.send_signal(how)
-        out, error = self.process.communicate(timeout=SECONDS)
-        return self.process.returncode, out, error
-
-
-@contextmanager
-def running(*words: str | Path) -> Iterator[Server]:
-    """A server on a free port, killed in the end if it still runs."""
-    process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "lookup.cli", "serve", "--port", "0", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert process.stdout
-    try:
-        with ThreadPoolExecutor(1) as reader:
-            line = reader.submit(process.stdout.readline)
-            try:
-                announced = line.result(SECONDS)
-            except TimeoutError:
-                process.kill()  # which ends the line, and so the thread
-                raise
-        (address,) = re.findall(r"http://\S+/", announced) or [pytest.fail(process.communicate()[1])]
-        with httpx.Client(base_url=address, timeout=SECONDS, trust_env=False) as client:
-            yield Server(process, announced, client)
-    finally:
-        process.kill()
-        process.communicate()
 
 
 @pytest.fixture(scope="module")

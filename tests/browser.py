@@ -1,0 +1,97 @@
+"""Fixtures of tests that look at the page as a person does: Chromium, driven by Playwright.
+
+`page` opens what the server at `address` serves. `ENDTABLE_BROWSER=required`, which CI sets, makes a
+missing browser a failure; elsewhere these tests are skipped without one.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.chromium import NAMES, VARIABLE, find_chromium
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebError
+
+ARGUMENTS = (
+    "--no-sandbox",  # which root, as in a container, cannot have
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SECONDS = 20
+"""How long the page may take for anything; it takes milliseconds."""
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A browser, one for each module of tests.
+
+    Not one for the whole session: as long as it is open, Playwright's event loop counts as running in
+    this thread, and no test of another module could call `asyncio.run`.
+    """
+    executable = find_chromium()
+    if executable is None:
+        problem = f"no Chromium: expected {', '.join(NAMES)} on the PATH, or its path in {VARIABLE}"
+        if os.environ.get("ENDTABLE_BROWSER") == "required":
+            pytest.fail(problem)
+        pytest.skip(problem)
+    from playwright.sync_api import sync_playwright  # slow to import
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where the packaged tables are served; a module may have a fixture of its own in its place."""
+    from tests.serving import running  # imports conftest, which imports this
+
+    with running() as server:
+        yield str(server.client.base_url)
+
+
+@pytest.fixture
+def complaints() -> list[str]:
+    """What a page has complained about so far. A test that expects something takes it out."""
+    return []
+
+
+@pytest.fixture
+def page(chromium: Browser, address: str, complaints: list[str]) -> Iterator[Page]:
+    """An empty page of a fresh profile; `page.goto("/")` opens the explorer.
+
+    In the end there must be no complaints: errors on the console (Chromium also puts answers of 400
+    and above there), exceptions that nobody caught, and requests to anybody but the server.
+    """
+
+    def console(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            complaints.append(f"console: {message.text} ({message.location.get('url')})")
+
+    def thrown(error: WebError) -> None:
+        complaints.append(f"thrown: {error.error}")
+
+    def asked(request: Request) -> None:
+        url = urlsplit(request.url)
+        if url.scheme not in ("data", "blob") and url.netloc != urlsplit(address).netloc:
+            complaints.append(f"asked somebody else: {request.url}")
+
+    with chromium.new_context(base_url=address) as context:
+        context.set_default_timeout(SECONDS * 1000)
+        context.on("console", console)
+        context.on("weberror", thrown)
+        context.on("request", asked)
+        yield context.new_page()
+    assert not complaints, "\n".join(complaints)
