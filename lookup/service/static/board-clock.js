@@ -19,6 +19,8 @@ export const clock = {
   edit,
 };
 
+let drawnLast = null; // the place that was drawn last: only from there does the hand move in sight
+
 const digitsOf = (position) => (position.includes(",") ? position.split(",") : [...position]).map(Number);
 
 const textOf = (digits, largest) => digits.join(largest >= 10 ? "," : "");
@@ -123,9 +125,11 @@ function draw(view) {
   const drawn = face(digits, arrow.placed, placed);
   drawn.setAttribute("role", "img");
   drawn.setAttribute("aria-label", `The clock, from the hand clockwise: ${digits.join(" ")}`);
-  if (view.at > 0 && !calm()) {
-    sweep(arrow.turning, view.path[view.at - 1].hand ?? hand, hand, count);
+  const before = view.path[view.at - 1];
+  if (before && before === drawnLast && !calm()) {
+    sweep(arrow.turning, before.hand, hand, count);
   }
+  drawnLast = view.path[view.at];
   const actions = element("p", { class: "board-actions commands" }, ...commands(view));
   return element("div", { class: "holder" }, drawn, actions);
 }

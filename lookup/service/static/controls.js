@@ -53,7 +53,8 @@ export function renderControls(state) {
   enable($("undo"), at > 0);
   enable($("redo"), at < path.length - 1);
   const waits = paused && isMachines(state);
-  $("watch").hidden = !isMachines(state) && !(isWatching(state) && !state.over);
+  // Against a person a machine moves at once and Undo stops it: buttons that come and go would only flicker.
+  $("watch").hidden = !waits && !(isWatching(state) && !state.over);
   $("pause").textContent = waits ? "Resume" : "Pause";
   enable($("step"), waits);
   if ($("watch").hidden && $("watch").contains(document.activeElement)) {

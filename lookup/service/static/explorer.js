@@ -66,16 +66,22 @@ function render() {
   considerMachine();
   renderAbout(state.info);
   renderBoard();
-  renderStatus(state, setup.isOpen());
+  renderStatus(state, lookedAt());
   controls.renderControls(state);
   renderMoves(view(), state.probe.moves !== null);
   renderHistory(state, (at) => attempt(goTo(at)));
 }
 
-const isLookedAt = () => line.isOpen() || setup.isOpen(); // the board shows something else than the game
+// What the board shows instead of the game, or null.
+function lookedAt() {
+  if (setup.isOpen()) {
+    return "Setting up a position";
+  }
+  return line.isOpen() ? "Looking at the best line" : null;
+}
 
 function considerMachine() {
-  if (isLookedAt()) {
+  if (lookedAt()) {
     turns.stop();
   } else {
     turns.consider(game.shown, (move) => attempt(game.play(move)));
@@ -94,7 +100,7 @@ function view() {
     moves: probe.moves ?? [],
     last: path[at].move?.move ?? null,
     level: hintLevel(),
-    playable: !over && !isLookedAt() && turns.playerAt(game.shown, at) === "you",
+    playable: !over && !lookedAt() && turns.playerAt(game.shown, at) === "you",
     act: (move) => attempt(play(move)),
     tell: (words) => {
       $("prompt").textContent = words ?? "";
@@ -138,7 +144,7 @@ function play(move) {
 // To another place of the path. A machine whose turn it is there waits, lest it plays over what follows.
 function goTo(at) {
   const { path } = game.shown;
-  if (at === game.shown.at && !isLookedAt()) {
+  if (at === game.shown.at && !lookedAt()) {
     return null;
   }
   turns.stop();

@@ -6,13 +6,14 @@ import { isMachines, paused, repeated } from "./turns.js";
 import { valueWords } from "./values.js";
 import { statusWords } from "./words.js";
 
-export function renderStatus(state, settingUp) {
+// `instead` is what the board shows if it is not the game.
+export function renderStatus(state, instead) {
   const { probe, over } = state;
-  const words = [settingUp ? "Setting up a position; the game waits." : statusWords(state)];
-  if (paused && isMachines(state)) {
+  const words = [instead ? `${instead}; the game waits.` : statusWords(state)];
+  if (paused && isMachines(state) && !instead) {
     words.push(repeated ? " This position has been before: it would go on for ever." : "", " Paused.");
   }
-  if (hintLevel() >= VALUE && !over && !settingUp) {
+  if (hintLevel() >= VALUE && !over && !instead) {
     const value = element("span", { class: `value ${probe.outcome}` }, valueWords(probe, hintLevel()));
     words.push(" ", value);
   }
