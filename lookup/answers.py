@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookup.errors import InvalidPositionError
@@ -10,6 +11,9 @@ from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
     from lookup.games.base import Game, Step
+
+
+_PLY_BITS = 64  # more than any remoteness has
 
 
 class Move(NamedTuple):
@@ -62,7 +66,10 @@ class Answers(ABC):
         Raises:
             InvalidPositionError: the text is not a position of this game.
         """
-        return [move for _, move in self._ranked(position)]
+        worth = self._worth
+        moves = [Move(step.text, step.position, worth(step)) for step in self._steps(position)]
+        moves.sort(key=_by_worth)
+        return moves
 
     def best(self, position: str) -> Move | None:
         """A best move, or None if the game is over.
@@ -95,12 +102,12 @@ class Answers(ABC):
         seen = {position}
         line: list[Move] = []
         while limit is None or len(line) < limit:
-            ranked = self._ranked(position)
-            if not ranked:
+            valued = [(step, self._worth(step)) for step in self._steps(position)]
+            if not valued:
                 break
-            step, move = ranked[0]
-            line.append(move)
-            position = move.position
+            step, value = min(valued, key=lambda one: _preference(one[1]))
+            line.append(Move(step.text, step.position, value))
+            position = step.position
             if step.end is not None or position in seen:
                 break
             seen.add(position)
@@ -110,18 +117,16 @@ class Answers(ABC):
         """The legal moves; of those that are worth the same, the first is the best."""
         return self.game.moves(position)
 
-    def _ranked(self, position: str) -> list[tuple[Step, Move]]:
-        """The legal moves and what they are worth, best first."""
-        steps = self._steps(position)
-        valued = [(step, Move(step.text, step.position, self._worth(step))) for step in steps]
-        return sorted(valued, key=_preference)
-
     def _worth(self, step: Step) -> Value:
         """What a move is worth to the player who makes it."""
         if step.end is not None:
             return Value(step.end, 0)
         after = self._probe_after(step)
-        return after if self.game.players == 1 else -after
+        return after if self._is_alone else -after
+
+    @cached_property
+    def _is_alone(self) -> bool:
+        return self.game.players == 1
 
 
 class ClosedForm(Answers):
@@ -147,8 +152,12 @@ class ClosedForm(Answers):
         return self.probe(step.position)
 
 
-def _preference(valued: tuple[Step, Move]) -> tuple[int, int]:
-    """The sorting key of moves: a winner hurries, a loser delays."""
-    value = valued[1].value
-    remoteness = value.remoteness or 0
-    return Outcome.WIN - value.outcome, -remoteness if value.outcome is Outcome.LOSS else remoteness
+def _preference(value: Value) -> int:
+    """What comes first is smaller: wins, draws, losses; a winner hurries, a loser delays."""
+    outcome, remoteness, _ = value
+    plies = remoteness or 0
+    return (Outcome.WIN - outcome << _PLY_BITS) + (-plies if outcome is Outcome.LOSS else plies)
+
+
+def _by_worth(move: Move) -> int:
+    return _preference(move.value)

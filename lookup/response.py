@@ -37,7 +37,14 @@ def value_fields(value: Value) -> dict[str, Any]:
 
 def move_fields(move: Move) -> dict[str, Any]:
     """A move; its outcome is for the player who makes it, remoteness counts from after it."""
-    return {"move": move.text, "position": move.position, **value_fields(move.value)}
+    text, position, (outcome, remoteness, grundy) = move
+    return {
+        "move": text,
+        "position": position,
+        "outcome": str(outcome),
+        "remoteness": remoteness,
+        "grundy": grundy,
+    }
 
 
 def is_unknown(table: Answers) -> bool:
@@ -57,10 +64,20 @@ def probe_fields(table: Answers, position: str) -> dict[str, Any]:
 
 def batch_fields(table: Answers, positions: list[str]) -> list[dict[str, Any]]:
     """Many positions, each as `probe_fields` has it but without its moves."""
-    return [
-        {"table": table.name, "position": position, **value_fields(table.probe(position))}
-        for position in positions
-    ]
+    name, probe = table.name, table.probe
+    answers = []
+    for position in positions:
+        outcome, remoteness, grundy = probe(position)
+        answers.append(
+            {
+                "table": name,
+                "position": position,
+                "outcome": str(outcome),
+                "remoteness": remoteness,
+                "grundy": grundy,
+            }
+        )
+    return answers
 
 
 def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:

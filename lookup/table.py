@@ -197,7 +197,8 @@ class Table(Answers):
         return InvalidPositionError(index, "the index of a position; this one is a hole")
 
     def _probe_after(self, step: Step) -> Value:
-        return self._probe_sum(step.after)
+        after = step.after
+        return self.probe_index(after[0]) if len(after) == 1 else self._probe_sum(after)
 
     def _probe_sum(self, components: tuple[int, ...]) -> Value:
         """The value of a sum: of its only component, or by the exclusive or of all Grundy values."""

@@ -6,6 +6,7 @@
     start    what a process pays before its first answer
     engine   from which size on numba pays
     own      a user's game of five million positions
+    serve    requests a second of `lookup serve`, against the same server answering a constant
     big      a build of Tactics 6x6: minutes, 9 GiB; only if it is named
     plot     draw what the results file says of `growth`, beside it; nothing is measured
 
@@ -47,6 +48,7 @@ from bench_measure import (
 )
 from bench_own import own_section
 from bench_plot import plot_growth
+from bench_serve import serve_section
 from bench_solve import solve_section
 
 import lookup
@@ -238,6 +240,7 @@ SECTIONS: dict[str, Callable[[Workshop], Iterator[Line]]] = {
     "start": start_section,
     "engine": engine_section,
     "own": own_section,
+    "serve": serve_section,
     "big": big_section,
 }
 BY_NAME_ALONE = ("big",)

@@ -258,23 +258,30 @@ class Game(Named):
         In a sum, a move in one of two alike components is listed once.
         """
         components = self.components(text)
+        if not self.plays_sums:
+            (index,) = components
+            return [
+                Step(self._named(index, after), self.format(after), (after,))
+                for after in self.successors_of(index)
+            ]
         steps = []
         for place, index in enumerate(components):
             if index in components[:place]:
                 continue
             said = f"{self.format(index)}: " if len(components) > 1 else ""
             for options in self.options_of(index):
-                name: Any = self.move_name(
-                    index, options[0] if self.parts == 1 else self._in_play(options)
-                )
-                if not isinstance(name, str):
-                    where = f"index {index} ({self.format(index)!r})"
-                    raise GameError(f"move_name returns {name!r} in {where}: expected a text")
-                after = options
-                if self.plays_sums:
-                    after = self._in_play((*components[:place], *options, *components[place + 1 :]))
+                name = self._named(index, options[0] if self.parts == 1 else self._in_play(options))
+                after = self._in_play((*components[:place], *options, *components[place + 1 :]))
                 steps.append(Step(said + name, SUM.join(map(self.format, after)), after))
         return steps
+
+    def _named(self, index: int, after: Any) -> str:
+        """What `move_name` says, which may be a user's."""
+        name: Any = self.move_name(index, after)
+        if not isinstance(name, str):
+            where = f"index {index} ({self.format(index)!r})"
+            raise GameError(f"move_name returns {name!r} in {where}: expected a text")
+        return name
 
     def _in_play(self, components: tuple[int, ...]) -> tuple[int, ...]:
         """A sum without the components that are over; one of them if all are."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import ClassVar, Self
 
 from lookup.errors import InvalidParameterError, InvalidPositionError
@@ -11,8 +11,13 @@ from lookup.games.mask_game import MaskGame
 from lookup.games.parameters import parameter
 
 MAX_CELLS = 36
-_TO_BITS = str.maketrans(".X", "01")
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
+
+
+@lru_cache(maxsize=4096)
+def _row_text(bits: int, cols: int) -> str:
+    """One row; remembered, since the moves of a position change few of them."""
+    return format(bits, f"0{cols}b")[::-1].replace("0", ".").replace("1", "X")
 
 
 def _letters(col: int) -> str:
@@ -93,21 +98,24 @@ class Tactics(MaskGame):
 
     def parse(self, text: str) -> int:
         """Text to index."""
-        rows = text.split("/")
-        if len(rows) != self.rows or any(len(row) != self.cols for row in rows):
-            expected = f"{self.rows} rows of {self.cols} cells joined by '/'"
-            raise InvalidPositionError(text, expected)
-        cells = "".join(rows)
-        if cells.count(".") + cells.count("X") != len(cells):
+        if not self._pattern.fullmatch(text):
+            rows = text.split("/")
+            if len(rows) != self.rows or any(len(row) != self.cols for row in rows):
+                expected = f"{self.rows} rows of {self.cols} cells joined by '/'"
+                raise InvalidPositionError(text, expected)
             raise InvalidPositionError(text, "only '.' and 'X' for cells")
-        return int(cells[::-1].translate(_TO_BITS), 2)
+        return int(text.replace("/", "").replace(".", "0").replace("X", "1")[::-1], 2)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        row = f"[.X]{{{self.cols}}}"
+        return re.compile("/".join([row] * self.rows))
 
     def format(self, index: int) -> str:
         """Index to text."""
-        cells, cols = self.cells, self.cols
-        bits = bin(index | 1 << cells)[:2:-1]  # the first cell first; replace is faster than translate
-        text = bits.replace("0", ".").replace("1", "X")
-        return "/".join([text[at : at + cols] for at in range(0, cells, cols)])
+        cols = self.cols
+        row = (1 << cols) - 1
+        return "/".join([_row_text(index >> at & row, cols) for at in range(0, self.cells, cols)])
 
     def move_name(self, index: int, after: int) -> str:
         """First and last cell of the run, or the one cell."""

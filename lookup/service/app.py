@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from lookup.service.shelf import Served, Shelf
 
 STATIC = Path(__file__).parent / "static"
-QUICK_POSITIONS, QUICK_INDICES = 500, 10_000
+QUICK_POSITIONS, QUICK_INDICES = 1000, 10_000
 """Batches of up to so many are answered at once: in a millisecond or two."""
 
 COMPRESSED_FROM = 1000  # bytes; less gains nothing

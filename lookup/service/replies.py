@@ -19,7 +19,6 @@ from starlette.responses import FileResponse, Response
 
 from lookup.service.errors import MalformedRequestError, OtherDigestError, RangeError
 from lookup.service.requests import digest_of
-from lookup.table import Table
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,11 +60,10 @@ def table_reply(request: Request, served: Served, body: bytes) -> Response:
 def _lasts(request: Request, served: Served) -> str:
     """How long an answer may be kept."""
     if wanted := digest_of(request):
-        digest = served.answers.digest if isinstance(served.answers, Table) else None
-        if digest is None or not digest.startswith(wanted):
-            raise OtherDigestError(served.answers.name, wanted, digest)
+        if served.digest is None or not served.digest.startswith(wanted):
+            raise OtherDigestError(served.answers.name, wanted, served.digest)
         return FOR_EVER
-    return FOR_A_DAY if served.answers.game.is_ours() else ASK_AGAIN
+    return FOR_A_DAY if served.is_ours else ASK_AGAIN
 
 
 def _unless_known(request: Request, response: Response) -> Response:

@@ -9,14 +9,14 @@ import logging
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock
-from time import monotonic
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lookup import __version__
 from lookup.errors import CallerError, MissingTableError, TableFileError
 from lookup.games import closed_form
 from lookup.records import decode_records
-from lookup.response import info_fields
+from lookup.response import info_fields, is_unknown
 from lookup.table import Table
 
 if TYPE_CHECKING:
@@ -37,6 +37,9 @@ MOST_KEPT = 1000
 
 FileIdentity: TypeAlias = tuple[int, int, int, int]
 
+_STARTED = f"{time_ns():x}"
+"""Somebody else's rules are the same as long as the server runs: no version tells more of them."""
+
 log = logging.getLogger("lookup.service")
 
 
@@ -49,16 +52,25 @@ class Served:
     looked: float
 
     @cached_property
+    def is_ours(self) -> bool:
+        """Whether the rules are those of a game of ours, which this version fixes."""
+        return self.answers.game.is_ours() and not is_unknown(self.answers)
+
+    @cached_property
     def is_quick(self) -> bool:
         """Whether a probe takes microseconds: in memory, by rules that we know."""
-        answers = self.answers
-        return answers.game.is_ours() and (not isinstance(answers, Table) or answers.is_in_memory)
+        return self.is_ours and (not isinstance(self.answers, Table) or self.answers.is_in_memory)
+
+    @cached_property
+    def digest(self) -> str | None:
+        """The digest of the table; None for a formula."""
+        return self.answers.digest if isinstance(self.answers, Table) else None
 
     @cached_property
     def entity_tag(self) -> str:
-        """Names this version of the answers: the same tag, the same bytes."""
-        version = self.answers.digest[:16] if isinstance(self.answers, Table) else "formula"
-        return f'W/"{version}-{__version__}"'
+        """Names this version of the answers: the same tag, the same content."""
+        version = self.digest[:16] if self.digest else "formula"
+        return f'W/"{version}-{__version__ if self.is_ours else _STARTED}"'
 
     @cached_property
     def info(self) -> dict[str, Any]:

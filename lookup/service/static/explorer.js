@@ -1,306 +1,271 @@
 // The page: one game under way, shown from what the service says. It knows no rules of any game.
 //
-//   shown      what is on the page: the table, the path played so far, and the answers about its last
-//              position; replaced as a whole, and only when every answer is there
-//   show       asks the service about a place and then shows it; the latest call wins
-//   render     writes what is shown; all text goes in as text, never as HTML
+//   source.js                  asks the service; the only one that does
+//   game.js                    the game under way: the path of places and the answers about them
+//   turns.js                   whose turn it is, and the moves of machines
+//   boards.js, board-*.js      the boards: drawing, acting, setting up; board-focus.js: by keyboard
+//   status.js, moves.js, history.js, charts.js, about.js, controls.js     the other parts of the page
+//   line.js, setup.js, new-game.js     the best line, setting up, a new game
+//   names.js, words.js, values.js, address.js, settings.js, dom.js     what they have in common
 //
-// The address names table and position, as in #rota=x.o/.x./..o%20x, so that a link can be shared.
+// Names that tests and other scripts may rely on:
+//   body[data-busy]            while an answer or a machine's move is awaited
+//   #table #hints (none value distance best) #first #second (you perfect random) #theme     choices
+//   #undo #redo #new-game #best-line #set-up #copy-link #pause (Pause, Resume) #step        buttons
+//   #status #error #setup-error #new-game-error     what happened, and sentences of errors
+//   #board[data-position]      its buttons have data-cell (b2; nw; 3; left, right; 0, X) and aria-disabled
+//   #take                      of sticks: takes what is chosen
+//   #moves button[data-move], #all-moves       #history button[data-at], one with aria-current=step
+//   #line: #line-first #line-back #line-play #line-forward #line-last #line-step #line-length #line-text
+//          #line-moves button[data-step] #line-copy #line-play-on #line-close
+//   #setup: #position, buttons "Play from here" and "Cancel"; the board is edited in place, its cells
+//          then are numbered from 1 where they have no name of their own; #mover, #row-length
+//   #new-game-dialog: #new-family, then #new-table; #new-mode #new-length #new-from #new-to;
+//          #new-digits #new-largest; #new-letters #new-letters-length #new-random; #start
 
-"use strict";
-
-const $ = (id) => document.getElementById(id);
-
-const OPPOSITE = { win: "loss", draw: "draw", loss: "win" };
-
-let shown = null;
-let asked = 0;
-
-// --- the service ------------------------------------------------------------------------------------
-
-async function ask(path) {
-  let response, answer;
-  try {
-    response = await fetch(`api/${path}`);
-    answer = await response.json();
-  } catch {
-    throw new Error("the server does not answer: is it still running?");
-  }
-  if (!response.ok) {
-    throw new Error(answer.error.message);
-  }
-  return answer;
-}
-
-const tablePath = (table) => `tables/${encodeURIComponent(table)}`;
-
-const askAbout = (table, what, position) =>
-  ask(`${tablePath(table)}/${what}?position=${encodeURIComponent(position)}`);
-
-// --- what is shown ----------------------------------------------------------------------------------
-
-// A path is a list of {move, position}; its first has no move, the others those of the service. `at` is
-// the place in it. Without a path the table's start is shown.
-async function show(table, path, at = 0) {
-  const number = ++asked;
-  try {
-    const next = await answers(table, path, at);
-    if (number === asked) {
-      shown = next;
-      render();
-    }
-  } catch (error) {
-    if (number === asked) {
-      throw error;
-    }
-  }
-}
-
-async function answers(table, path, at) {
-  const info = shown?.info.table === table ? shown.info : await ask(tablePath(table));
-  path ??= [{ move: null, position: info.start ?? "0" }]; // without rules, positions are indices
-  const { move, position } = path[at];
-  const both = move?.remoteness === 0 ? ended(info, move) : asPosition(table, position);
-  return { info, path, at, ...(await both) };
-}
-
-async function asPosition(table, position) {
-  const asking = [askAbout(table, "probe", position), askAbout(table, "board", position)];
-  const [probe, board] = await Promise.all(asking);
-  return { probe, board, link: address(table, position) };
-}
-
-// A move that ends the game may leave what is no position of the table, as no letters at all: then
-// there is no picture of it and no link to it, but what the move was worth says how the game ended.
-async function ended(info, move) {
-  const outcome = info.players === 1 ? move.outcome : OPPOSITE[move.outcome];
-  const probe = { ...move, outcome, moves: [] };
-  try {
-    const board = await askAbout(info.table, "board", move.position);
-    return { probe, board, link: address(info.table, move.position) };
-  } catch {
-    return { probe, board: { board: move.position, over: true }, link: null };
-  }
-}
-
-const goTo = (at) => show(shown.info.table, shown.path, at);
-
-function play(move) {
-  const path = shown.path.slice(0, shown.at + 1);
-  path.push({ move, position: move.position });
-  return show(shown.info.table, path, path.length - 1);
-}
-
-const setUp = (table, position) => show(table, [{ move: null, position }]);
-
-// --- the address ------------------------------------------------------------------------------------
-
-function address(table, position) {
-  return `#${table}=${encodeURIComponent(position).replaceAll("%2F", "/")}`;
-}
-
-async function fromAddress() {
-  const [table, ...position] = decoded(location.hash.slice(1)).split("=");
-  if (!table) {
-    return show($("table").value);
-  }
-  return position.length ? setUp(table, position.join("=")) : show(table);
-}
-
-function decoded(text) {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text; // as it was typed; the service says what is wrong with it
-  }
-}
-
-// --- words ------------------------------------------------------------------------------------------
-
-// The words of str(Value) in lookup/values.py.
-function valueWords(value) {
-  const distance = value.remoteness === null ? "" : ` in ${value.remoteness}`;
-  const grundy = value.grundy === null ? "" : ` (grundy ${value.grundy})`;
-  return value.outcome + distance + grundy;
-}
-
-// Who moves first in the path is player A: most positions do not say who is to move.
-const player = (at) => (at % 2 === 0 ? "Player A" : "Player B");
-
-function statusWords() {
-  const { info, at, probe, board } = shown;
-  const alone = info.players === 1;
-  if (!board.over) {
-    return alone ? "Your move" : `${player(at)} to move`;
-  }
-  if (probe.outcome === "draw") {
-    return "The game is over: a draw";
-  }
-  const won = probe.outcome === "win";
-  if (alone) {
-    return won ? "The game is over: you have won" : "The game is over: you have lost";
-  }
-  return `The game is over: ${player(won ? at : at + 1)} wins`;
-}
+import { renderAbout } from "./about.js";
+import { placeOf } from "./address.js";
+import * as focus from "./board-focus.js";
+import { boardFor } from "./boards.js";
+import * as controls from "./controls.js";
+import { $, copy, isEnabled, say } from "./dom.js";
+import * as game from "./game.js";
+import { renderHistory } from "./history.js";
+import * as line from "./line.js";
+import { renderMoves } from "./moves.js";
+import * as newGame from "./new-game.js";
+import { hintLevel } from "./settings.js";
+import * as setup from "./setup.js";
+import * as source from "./source.js";
+import { renderStatus } from "./status.js";
+import * as turns from "./turns.js";
 
 // --- writing the page -------------------------------------------------------------------------------
 
-function element(tag, properties, ...children) {
-  const made = Object.assign(document.createElement(tag), properties);
-  made.append(...children);
-  return made;
-}
+game.onChange(({ enter }) => {
+  line.close();
+  setup.close();
+  say("error", null);
+  $("game").hidden = false;
+  // What is entered anew can be gone back from; moves of a game replace each other.
+  nameInAddress(enter);
+  render();
+});
 
-function say(id, message) {
-  $(id).textContent = message ?? "";
-  $(id).hidden = !message;
+function nameInAddress(enter) {
+  if (game.shown.link !== location.hash) {
+    history[enter ? "pushState" : "replaceState"](null, "", game.shown.link);
+  }
 }
 
 function render() {
-  const { info, path, at, probe, board, link } = shown;
-  const inMoves = $("moves").contains(document.activeElement);
-  const inHistory = $("history").contains(document.activeElement);
-  say("error", null);
-  say("setup-error", null);
-  $("position").removeAttribute("aria-invalid");
-  $("game").hidden = false;
-  $("table").value = info.table;
-  $("position").value = probe.position;
-  $("board").textContent = board.board || "(nothing is left)";
-  $("undo").disabled = at === 0;
-  $("redo").disabled = at === path.length - 1;
-  document.title = `${info.table} – Endtable`;
-  if (link !== null) {
-    history.replaceState(null, "", link);
+  const state = game.shown;
+  if (!state) {
+    return;
   }
-  renderValues();
-  renderHistory();
-  renderInfo();
-  keepFocus(inMoves, inHistory);
+  considerMachine();
+  renderAbout(state.info);
+  renderBoard();
+  renderStatus(state, lookedAt());
+  controls.renderControls(state);
+  renderMoves(view(), state.probe.moves !== null);
+  renderHistory(state, (at) => attempt(goTo(at)));
 }
 
-// What hints change: without them the moves stand in an order that tells nothing.
-function renderValues() {
-  const { probe, board } = shown;
-  const hints = $("hints").checked;
-  const status = [statusWords()];
-  if (hints && !board.over) {
-    status.push(": ", element("span", { className: `value ${probe.outcome}` }, valueWords(probe)));
+// What the board shows instead of the game, or null.
+function lookedAt() {
+  if (setup.isOpen()) {
+    return "Setting up a position";
   }
-  $("status").replaceChildren(...status);
-  const known = probe.moves ?? []; // null where the server does not have the rules
-  const moves = hints ? known : [...known].sort(byName);
-  $("moves").replaceChildren(...moves.map((move) => element("li", {}, moveButton(move, hints))));
-  if (!moves.length) {
-    const why = probe.moves ? "None: the game is over." : "Not known here: lookup serve --game FILE.py names the rules.";
-    $("moves").append(element("li", {}, why));
+  return line.isOpen() ? "Looking at the best line" : null;
+}
+
+function considerMachine() {
+  if (lookedAt()) {
+    turns.stop();
+  } else {
+    turns.consider(game.shown, (move) => attempt(game.play(move)));
   }
 }
 
-function byName(one, other) {
-  return one.move.localeCompare(other.move, "en", { numeric: true });
+// What the board and the list of moves are drawn from.
+function view() {
+  const { info, path, at, probe, board, over } = game.shown;
+  return {
+    info,
+    position: path[at].position,
+    path,
+    at,
+    text: board.board,
+    moves: probe.moves ?? [],
+    last: path[at].move?.move ?? null,
+    level: hintLevel(),
+    playable: !over && !lookedAt() && turns.playerAt(game.shown, at) === "you",
+    act: (move) => attempt(play(move)),
+    tell: (words) => {
+      $("prompt").textContent = words ?? "";
+    },
+  };
 }
 
-function moveButton(move, hints) {
-  const name = element("span", { className: "move" }, move.move);
-  const button = element("button", { type: "button" }, name);
-  if (hints) {
-    button.className = move.outcome;
-    button.append(" ", element("span", { className: "value" }, valueWords(move)));
-  }
-  button.addEventListener("click", () => attempt(play(move)));
-  return button;
-}
-
-function renderHistory() {
-  const { path, at } = shown;
-  const items = path.map(({ move, position }, number) => {
-    const words = number === 0 ? "Beginning" : `${number}. ${move.move}`;
-    const button = element("button", { type: "button", title: position }, words);
-    button.classList.toggle("undone", number > at);
-    if (number === at) {
-      button.setAttribute("aria-current", "step");
-    }
-    button.addEventListener("click", () => attempt(goTo(number)));
-    return element("li", {}, button);
-  });
-  $("history").replaceChildren(...items);
-  const list = $("history");
-  const current = items[at];
-  list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
-}
-
-function renderInfo() {
-  const { info } = shown;
-  const number = (value) => value.toLocaleString("en");
-  const facts = [
-    ["Game", info.game],
-    ["Positions", number(info.positions)],
-    ["Won", number(info.counts.win)],
-    ["Drawn", number(info.counts.draw)],
-    ["Lost", number(info.counts.loss)],
-  ];
-  if (info.longest_remoteness !== null) {
-    facts.push(["Longest", `${number(info.longest_remoteness)} moves`]);
-  }
-  $("rules").textContent = info.rules;
-  $("notation").textContent = info.notation;
-  $("notation-part").hidden = !info.notation;
-  $("facts").replaceChildren(
-    ...facts.flatMap(([name, fact]) => [element("dt", {}, name), element("dd", {}, fact)]),
-  );
-  $("info").href = `api/${tablePath(info.table)}`;
-  $("file").href = `api/${tablePath(info.table)}/file`;
-}
-
-// What had the focus may be gone or disabled now: whoever plays by keyboard goes on where they were.
-function keepFocus(inMoves, inHistory) {
-  if (inMoves) {
-    ($("moves").querySelector("button") ?? $("undo")).focus();
-  } else if (inHistory) {
-    $("history").querySelector("[aria-current]").focus();
-  } else if (document.activeElement.disabled) {
-    ($("undo").disabled ? $("redo") : $("undo")).focus();
-  }
+function renderBoard() {
+  const board = $("board");
+  const focused = board.contains(document.activeElement);
+  const { info } = game.shown;
+  const seen = line.isOpen() ? { ...view(), ...line.place(), moves: [], level: 0 } : view();
+  const scrolled = board.querySelector(".long")?.scrollTop ?? 0;
+  $("prompt").textContent = "";
+  board.dataset.position = setup.isOpen() ? setup.text() : seen.position;
+  board.replaceChildren(setup.isOpen() ? setup.board() : boardFor(info).draw(seen));
+  board.querySelector(".long")?.scrollTo(0, scrolled); // drawn anew, yet where one was
+  focus.settle(board, focused);
 }
 
 // --- what a person does -----------------------------------------------------------------------------
 
-async function attempt(action, where = "error") {
+async function attempt(action) {
   try {
     await action;
   } catch (error) {
-    say(where, error.message);
-    if (shown) {
-      $("table").value = shown.info.table;
+    say("error", error.message);
+    turns.stop();
+    if (game.shown) {
+      controls.selectTable(game.shown.info.table); // what was shown stays, and so does its address
+      nameInAddress(false);
     }
   }
 }
 
+function play(move) {
+  turns.setPaused(false);
+  return game.play(move);
+}
+
+// To another place of the path. A machine whose turn it is there waits, lest it plays over what follows.
+function goTo(at) {
+  const { path } = game.shown;
+  if (at === game.shown.at && !lookedAt()) {
+    return null;
+  }
+  turns.stop();
+  turns.setPaused(turns.isWatching(game.shown) || at < path.length - 1);
+  return game.goTo(at);
+}
+
+function open(table, position = null, move = null, enter = true) {
+  turns.stop();
+  turns.beginAfresh();
+  return game.open(table, position, move, enter);
+}
+
+function toggleLine() {
+  if (line.isOpen()) {
+    line.close();
+    render();
+    return;
+  }
+  setup.close();
+  attempt(line.open());
+}
+
+function toggleSetup() {
+  if (setup.isOpen()) {
+    setup.cancel();
+    return;
+  }
+  line.close();
+  setup.open();
+}
+
+async function playFrom(position) {
+  try {
+    await open(game.shown.info.table, position);
+  } catch (error) {
+    setup.fail(error.message);
+  }
+}
+
+async function copyLink() {
+  const address = new URL(game.shown.link, location.href).href;
+  const done = await copy(address);
+  $("prompt").textContent = done ? "The link is copied." : `It could not be copied; the link is ${address}`;
+}
+
+function pauseOrResume() {
+  if (turns.paused) {
+    turns.resume();
+  } else {
+    turns.setPaused(true);
+  }
+  render();
+}
+
+function settingChanged(name) {
+  if (name === "first" || name === "second") {
+    turns.beginAfresh();
+  }
+  render();
+}
+
+// Commands of one player that are single keys, as 0 and X of the clock; not while something is typed.
+function key(event) {
+  const typing = event.target.closest?.("input, select, textarea, dialog");
+  const elsewhere = event.target !== document.body && !$("play").contains(event.target);
+  const combined = event.ctrlKey || event.metaKey || event.altKey;
+  if (typing || elsewhere || combined || game.shown?.info.players !== 1) {
+    return;
+  }
+  const { moves, playable, act } = view();
+  const move = moves.find((one) => one.move.toLowerCase() === event.key.toLowerCase());
+  if (playable && move) {
+    event.preventDefault();
+    act(move.move);
+  }
+}
+
+// --- from the beginning -----------------------------------------------------------------------------
+
+function fromAddress(otherwise) {
+  const { table, position, move } = placeOf(location.hash);
+  return open(table ?? otherwise, position, move, false);
+}
+
 async function begin() {
-  const { tables } = await ask("tables");
-  $("table").replaceChildren(...tables.map((name) => element("option", { value: name }, name)));
+  const tables = await source.tables();
+  newGame.prepare(tables, open);
+  controls.fillTables(tables);
   if (!tables.length) {
     throw new Error("there are no tables here: build-tables makes them");
   }
   try {
-    await fromAddress();
+    await fromAddress($("table").value);
   } catch (error) {
-    await show($("table").value); // something to go on from, below the error
+    await open($("table").value, null, null, false); // something to go on from, below the error
     throw error;
   }
 }
 
-$("table").addEventListener("change", () => attempt(show($("table").value)));
-$("hints").addEventListener("change", () => shown && renderValues());
-$("undo").addEventListener("click", () => attempt(goTo(shown.at - 1)));
-$("redo").addEventListener("click", () => attempt(goTo(shown.at + 1)));
-$("restart").addEventListener("click", () => attempt(show(shown.info.table)));
-$("setup").addEventListener("submit", (event) => {
-  event.preventDefault();
-  $("position").setAttribute("aria-invalid", "true"); // until it has been shown
-  attempt(setUp(shown.info.table, $("position").value), "setup-error");
+focus.listen($("board"));
+newGame.listen();
+controls.listen(settingChanged);
+line.begin({ redraw: render, attempt, playOn: (moves) => attempt(game.playAll(moves)) });
+setup.begin({ redraw: render, playFrom });
+$("table").addEventListener("change", () => attempt(open($("table").value)));
+$("undo").addEventListener("click", () => attempt(goTo(turns.turnOfPerson(game.shown, -1))));
+$("redo").addEventListener("click", () => attempt(goTo(turns.turnOfPerson(game.shown, 1))));
+$("best-line").addEventListener("click", toggleLine);
+$("set-up").addEventListener("click", toggleSetup);
+$("copy-link").addEventListener("click", copyLink);
+$("pause").addEventListener("click", pauseOrResume);
+$("step").addEventListener("click", () => {
+  if (isEnabled($("step"))) {
+    attempt(game.play(turns.chosen(game.shown)));
+  }
 });
-window.addEventListener("hashchange", () => attempt(fromAddress()));
-
+document.addEventListener("keydown", key);
+window.addEventListener("hashchange", () => {
+  if (location.hash !== game.shown?.link) {
+    attempt(fromAddress(game.shown?.info.table ?? $("table").value));
+  }
+});
 attempt(begin());
