@@ -1,4 +1,4 @@
-"""What the service tells caches, other origins and browsers that unpack: headers, over a real socket."""
+"""What the service tells caches, other origins and browsers that unpack: its headers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,19 @@ import gzip
 import json
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 import lookup
 from builder.build import build_table
-from tests.own_games import COUNTDOWN
+from tests.own_games import SUBTRACT
 from tests.serving import running
 from tests.test_service import ROTA, error_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import httpx
 
 A_DAY, FOR_EVER, ASK_AGAIN = "public, max-age=86400", "public, max-age=31536000, immutable", "no-cache"
 
@@ -26,8 +27,8 @@ A_DAY, FOR_EVER, ASK_AGAIN = "public, max-age=86400", "public, max-age=31536000,
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """The packaged tables, and one of a user's own game."""
     folder: Path = tmp_path_factory.mktemp("own")
-    source = folder / "countdown.py"
-    source.write_text(COUNTDOWN, "utf-8")
+    source = folder / "subtract.py"
+    source.write_text(SUBTRACT, "utf-8")
     build_table(lookup.load_game(source)(), folder)
     with running("--tables", folder, "--game", source) as server:
         yield server.client
@@ -85,7 +86,7 @@ def test_a_digest_that_is_none_is_422(client: httpx.Client, digest: str) -> None
 
 
 def test_what_can_change_is_asked_for_again(client: httpx.Client) -> None:
-    own = client.get("/api/tables/countdown/probe?position=21")
+    own = client.get("/api/tables/subtract-20/probe?position=20")
     assert own.headers["cache-control"] == ASK_AGAIN
     assert own.headers["etag"]
     batch = client.post("/api/tables/rota/probe", json={"indices": [0]})
@@ -122,7 +123,7 @@ def test_any_origin_may_read(client: httpx.Client) -> None:
 
 
 def test_long_answers_are_compressed_if_asked_for(client: httpx.Client) -> None:
-    path = "/api/tables/rota"
+    path = "/api/tables/tactics-4x4/probe?position=..../..../..../...."
     plain = client.get(path, headers={"accept-encoding": "identity"})
     with client.stream("GET", path, headers={"accept-encoding": "gzip"}) as answer:
         packed = b"".join(answer.iter_raw())

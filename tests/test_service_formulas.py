@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 
 import lookup
@@ -15,6 +14,8 @@ from tests.test_service import error_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import httpx
 
 
 @pytest.fixture(scope="module")
