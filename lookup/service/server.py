@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import socket
@@ -59,6 +60,7 @@ def serve(
         from lookup.service.app import create_app  # it counts, and `_shared` settles where
 
         app = create_app(Shelf(tables, decode), log)
+        gc.freeze()  # what is there now stays: looking at it again and again would only cost time
         announce(address(listening))
         if workers == 1:
             _answer(app, listening)
