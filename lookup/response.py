@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games.unknown import UnknownGame
@@ -21,6 +23,8 @@ HISTOGRAM_STEPS = 1000
 """A histogram of remoteness has at most this many entries; longer games are counted in wider steps."""
 
 LARGEST_INDEX = (1 << 63) - 1
+
+_WORD_OBJECTS = np.array(WORDS, object)
 
 COUNTED_INDICES = 1 << 28
 """What a larger table holds is counted only on demand: all of it has to be read."""
@@ -88,10 +92,11 @@ def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:
     Raises:
         InvalidPositionError: an index is out of range.
     """
-    for index in (min(indices, default=0), max(indices, default=0)):
-        if abs(index) > LARGEST_INDEX:  # numpy would make other numbers of these, or none
-            raise InvalidPositionError(index, f"an index from 0 to {LARGEST_INDEX}")
-    values = table.probe_many(indices)
+    try:
+        values = table.probe_many(np.array(indices, np.int64))
+    except OverflowError:
+        index = max(indices, key=abs)
+        raise InvalidPositionError(index, f"an index from 0 to {LARGEST_INDEX}") from None
     remoteness = None
     if values.remoteness is not None:
         ends = (values.outcome == Outcome.WIN) | (values.outcome == Outcome.LOSS)
@@ -100,7 +105,7 @@ def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:
             remoteness = [plies if end else None for plies, end in zip(remoteness, ends, strict=True)]
     return {
         "table": table.name,
-        "outcome": [WORDS[code] for code in values.outcome.tolist()],
+        "outcome": _WORD_OBJECTS[values.outcome].tolist(),
         "remoteness": remoteness,
         "grundy": None if values.grundy is None else values.grundy.tolist(),
     }

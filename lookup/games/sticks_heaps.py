@@ -18,6 +18,7 @@ from lookup.games.parameters import Parameters, parameter
 from lookup.games.sticks_row import (
     NOTATION,
     STICK,
+    TAKEN,
     checked,
     chosen,
     drawn,
@@ -217,12 +218,17 @@ class SticksRun(_Sticks):
         for number, length in enumerate(lengths):
             begin = text.index(STICK, end)
             end = begin + length
+            before, behind = lengths[:number], lengths[number + 1 :]
             for left in range(length):
+                first = begin + left
                 for taken in range(self.min, min(self.max, length - left) + 1):
-                    kept = [part for part in (left, length - left - taken) if part]
-                    after = (*lengths[:number], *kept, *lengths[number + 1 :])
-                    sticks = range(begin + left + 1, begin + left + taken + 1)
-                    steps.append(Step(named(sticks), without(text, sticks), after))
+                    right = length - left - taken
+                    kept = (
+                        (left, right) if left and right else (left or right,) if left or right else ()
+                    )
+                    name = str(first + 1) if taken == 1 else f"{first + 1}-{first + taken}"
+                    row = f"{text[:first]}{TAKEN * taken}{text[first + taken :]}"
+                    steps.append(Step(name, row, before + kept + behind))
         return steps
 
     def play(self, text: str, move: str) -> Step:
