@@ -68,7 +68,7 @@ class Answers(ABC):
         """
         worth = self._worth
         moves = [Move(step.text, step.position, worth(step)) for step in self._steps(position)]
-        moves.sort(key=_by_worth)
+        moves.sort(key=by_worth)
         return moves
 
     def best(self, position: str) -> Move | None:
@@ -159,5 +159,6 @@ def _preference(value: Value) -> int:
     return (Outcome.WIN - outcome << _PLY_BITS) + (-plies if outcome is Outcome.LOSS else plies)
 
 
-def _by_worth(move: Move) -> int:
+def by_worth(move: Move) -> int:
+    """The key by which moves are sorted, best first."""
     return _preference(move.value)

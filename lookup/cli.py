@@ -341,17 +341,9 @@ def serve(
 
     /docs describes the API, /metrics is for Prometheus.
     """
-    try:
-        from lookup.service import server  # of the extra; no other command needs it
-    except ModuleNotFoundError as error:
-        package = (error.name or "").split(".")[0]
-        if package == "lookup":
-            raise
-        raise FailureError(
-            f"lookup serve needs {package!r}, which is not installed: install the extra 'serve', as in "
-            "pip install 'endtable[serve]'"
-        ) from error
-    with open_tablebase(tables or [Path("tables")], games=game or ()) as opened:
+    with open_tablebase(tables or [Path("tables")], games=game or ()) as opened, _of_the_extra("serve"):
+        from lookup.service import server  # no other command needs it
+
         number = len(list(opened))
         server.serve(
             opened,
@@ -361,6 +353,21 @@ def serve(
             workers=workers,
             access_log=access_log,
         )
+
+
+@contextmanager
+def _of_the_extra(extra: str) -> Iterator[None]:
+    """Says what to install where a package of an extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if package == "lookup":
+            raise
+        raise FailureError(
+            f"lookup {extra} needs {package!r}, which is not installed: install the extra {extra!r}, "
+            f"as in pip install 'endtable[{extra}]'"
+        ) from error
 
 
 @contextmanager

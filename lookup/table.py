@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from lookup.answers import Answers
+from lookup.answers import Answers, Move, by_worth
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games import load_game
 from lookup.games.base import Game
 from lookup.reader import TableFile
-from lookup.records import DecodedRecords, Layout, decode_records, decoded, open_records
+from lookup.records import (
+    DecodedRecords,
+    Layout,
+    Opposites,
+    decode_records,
+    decoded,
+    open_records,
+)
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -60,6 +67,9 @@ class Table(Answers):
         self._size = self._file.info.size
         self._layout = Layout.of(self._file)
         self._is_sum = self.game.plays_sums
+        # The usual game, for which `moves` has a shorter way.
+        self._is_usual = type(self.game).moves is Game.moves and not self._is_sum and not self._is_alone
+        self._opposites = Opposites(self._palette)
         self._period = Period.from_text(self.info.period) if self.info.period else None
 
     @property
@@ -152,6 +162,26 @@ class Table(Answers):
             except InvalidPositionError as error:
                 raise InvalidPositionError(position, error.expected) from None
         return self.probe_index(self.game.parse(position))
+
+    def moves(self, position: str) -> list[Move]:
+        """The legal moves, best first: fast wins, slow wins, draws, slow losses, fast losses.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
+        if not self._is_usual:
+            return super().moves(position)
+        game, records, worth = self.game, self._by_index, self._opposites
+        index, name, text = game.parse(position), game.named, game.format
+        try:
+            moves = [
+                Move(name(index, after), text(after), worth[records[after]])
+                for after in game.successors_of(index)
+            ]
+        except LookupError:  # a table that does not fit the rules: the longer way says what is wrong
+            return super().moves(position)
+        moves.sort(key=by_worth)
+        return moves
 
     def probe_many(self, indices: ArrayLike) -> Values:
         """The values of many indices at once; those that are not positions have outcome 0.

@@ -23,11 +23,13 @@ from lookup.response import info_fields
 from lookup.service.app import STATIC, create_app
 from lookup.service.requests import (
     LARGEST_BODY,
+    LONGEST_IN_LINE,
     LONGEST_LINE,
     LONGEST_POSITION,
     MOST_INDICES,
     MOST_POSITIONS,
 )
+from lookup.service.shelf import Served, Shelf
 from tests.commands import one_line, run
 from tests.conftest import ROOT
 from tests.serving import SECONDS, running
@@ -198,7 +200,7 @@ def test_many_ask_at_once(client: httpx.Client) -> None:
 def test_a_bad_position_is_400_with_the_sentence_of_the_library(
     client: httpx.Client, tables: lookup.Tablebase, what: str
 ) -> None:
-    for position in ("", "nonsense", "<b>x</b>", "\0", "é", "x" * LONGEST_POSITION):
+    for position in ("", "nonsense", "<b>x</b>", "\0", "é", "x" * LONGEST_IN_LINE):
         with pytest.raises(lookup.InvalidPositionError) as caught:
             tables["rota"].probe(position)
         response = client.get(f"/api/tables/rota/{what}", params={"position": position})
@@ -316,9 +318,13 @@ def test_too_much_is_413(client: httpx.Client) -> None:
     assert "100,001 indices are too many" in refused(post({"indices": [0] * (MOST_INDICES + 1)}))
     long = "x" * (LONGEST_POSITION + 1)
     assert "too long" in refused(post({"positions": [long]}))
-    for what in ("probe", "line", "board"):
-        response = client.get(f"/api/tables/rota/{what}", params={"position": long})
+    for what in ("probe", "line", "board", "move"):
+        response = client.get(f"/api/tables/rota/{what}", params={"position": long, "move": "n"})
         assert "too long" in refused(response)
+    asked = {"position": "x" * (LONGEST_IN_LINE + 1)}
+    assert "too long" in refused(client.get("/api/tables/rota/line", params=asked))
+    asked = {"position": ROTA, "move": long}
+    assert "too long" in refused(client.get("/api/tables/rota/move", params=asked))
     body = client.post("/api/tables/rota/probe", content=b" " * (LARGEST_BODY + 1))
     assert refused(body) == "the body is too large: expected at most 4,194,304 bytes"
     parts = iter([b" " * LARGEST_BODY, b" "])
@@ -383,13 +389,11 @@ def test_a_malformed_query_is_422(client: httpx.Client, query: str) -> None:
 
 def test_ranges_that_are_none(client: httpx.Client) -> None:
     size = (ROOT / "tables/rota.h5").stat().st_size
-    for path in ("/api/tables/rota/file", "/", "/static/explorer.js"):
-        response = client.get(path, headers={"range": "bytes=9999999-"})
-        assert error_of(response, 416)[0] == "no_such_range"
-        for bad in ("bytes=5-2", "bytes=", "lines=1-2", "x"):
-            response = client.get(path, headers={"range": bad})
-            assert error_of(response, 422)[0] == "malformed_request"
+    for bad in ("bytes=5-2", "bytes=", "lines=1-2", "x"):
+        response = client.get("/api/tables/rota/file", headers={"range": bad})
+        assert error_of(response, 422)[0] == "malformed_request"
     response = client.get("/api/tables/rota/file", headers={"range": "bytes=9999999-"})
+    assert error_of(response, 416)[0] == "no_such_range"
     assert response.headers["content-range"] == f"bytes */{size}"
 
 
@@ -405,13 +409,13 @@ def test_other_methods_are_405(client: httpx.Client) -> None:
         assert set(response.headers["allow"].split(", ")) - {"HEAD"} == allowed
 
 
-def test_a_fault_of_ours_is_500_and_says_nothing_of_itself() -> None:
-    class Broken(lookup.Tablebase):
-        def __getitem__(self, name: str) -> lookup.Table:
+def test_a_fault_of_ours_is_500_and_says_nothing_of_itself(tables: lookup.Tablebase) -> None:
+    class Broken(Shelf):
+        def find(self, name: str) -> Served:
             raise RuntimeError("a secret")
 
     async def ask() -> httpx.Response:
-        app = create_app(Broken([], 0))
+        app = create_app(Broken(tables))
         transport = httpx.ASGITransport(app, raise_app_exceptions=False)
         async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
             return await client.get("/api/tables/rota")
@@ -427,8 +431,10 @@ def test_a_fault_of_ours_is_500_and_says_nothing_of_itself() -> None:
 def test_the_page_and_what_belongs_to_it(client: httpx.Client) -> None:
     page = client.get("/")
     assert page.headers["content-type"].startswith("text/html")
-    parts = re.findall(r'(?:src|href)="([^"]+)"', page.text)
-    assert {f"static/{path.name}" for path in STATIC.iterdir()} - {"static/index.html"} == set(parts)
+    docs = client.get("/docs")
+    parts = re.findall(r'(?:src|href)="(static/[^"]+)"', page.text + docs.text)
+    pages = {"static/index.html", "static/docs.html"}
+    assert {f"static/{path.name}" for path in STATIC.iterdir()} - pages == set(parts)
     for part in parts:
         assert client.get(f"/{part}").status_code == 200
     script = client.get("/static/explorer.js").headers["content-type"]
@@ -502,7 +508,7 @@ def test_mistakes_are_one_line_and_exit_2() -> None:
         assert words[0] in one_line(result)
 
 
-@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+@pytest.mark.parametrize("package", ["starlette", "uvicorn", "orjson", "prometheus_client"])
 def test_without_the_extra_it_says_what_to_install(package: str) -> None:
     code = (
         f"import sys; sys.modules[{package!r}] = None; sys.argv = ['lookup', 'serve']\n"
@@ -521,4 +527,5 @@ def test_the_readme_states_the_limits() -> None:
     megabytes = LARGEST_BODY // 1024**2
     assert f"| {MOST_POSITIONS:,}; {MOST_INDICES:,}; {megabytes} MiB |" in text
     assert f"| {LONGEST_LINE:,} moves |" in text
-    assert f"| {LONGEST_POSITION} characters |" in text
+    assert f"| {LONGEST_POSITION:,} characters |" in text
+    assert f"{LONGEST_IN_LINE} characters" in text

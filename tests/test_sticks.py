@@ -15,6 +15,7 @@ from lookup import (
     InvalidParameterError,
     InvalidPositionError,
     Outcome,
+    Tablebase,
     UnknownGameError,
     Value,
     closed_form,
@@ -557,7 +558,7 @@ def test_a_lost_row_has_a_move_that_holds_out_longest() -> None:
         ("sticks-any", {"min": 3, "max": 2}, "max cannot be 2: expected 3 (min)"),
         ("sticks-any", {"min": 1}, "expected exactly min, max"),
         ("sticks-any", {"min": 1, "max": True}, "max cannot be True: expected a value of type int"),
-        ("sticks-run", {"min": 1, "max": 2, "heaps": 9}, "closed form cannot be 'sticks-run'"),
+        ("sticks-special", {"length": 9}, "closed form cannot be 'sticks-special'"),
         ("sticks-special-9", {}, "closed form cannot be 'sticks-special-9'"),
     ],
     ids=str,
@@ -800,3 +801,46 @@ def test_a_run_table_has_indices_of_single_segments_only(opened: Callable[[str],
 def test_rows_whose_moves_would_fill_the_memory_are_refused(name: str, row: str) -> None:
     with pytest.raises(InvalidPositionError, match="expected a row whose moves can be listed"):
         find_game(name).moves(row)
+
+
+# --- short rows without a table -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("fewest", "most"), [(1, 1), (1, 2), (1, 3), (2, 2), (2, 5), (3, 7), (4, 40)])
+def test_short_rows_agree_with_the_definition(fewest: int, most: int) -> None:
+    """The twin: the least value that no move leads to, move by move, as `moves` lists them."""
+    formula = closed_form("sticks-run", min=fewest, max=most)
+    known: dict[tuple[int, ...], int] = {(): 0}
+
+    def grundy(lengths: tuple[int, ...]) -> int:
+        if lengths not in known:
+            row = ".".join("|" * length for length in lengths)
+            after = {
+                grundy(tuple(sorted(len(part) for part in step.position.split(".") if part)))
+                for step in formula.game.moves(row)
+            }
+            known[lengths] = next(value for value in range(len(after) + 1) if value not in after)
+        return known[lengths]
+
+    for length in range(1, 15):
+        value = formula.probe("|" * length)
+        assert value.grundy == grundy((length,))
+        assert (value.outcome is Outcome.WIN) == (value.grundy != 0)
+    for row in ("||||.|||", "|.||.|||||", "...", "||.||"):
+        segments = tuple(sorted(len(part) for part in row.split(".") if part))
+        assert formula.probe(row).grundy == grundy(segments)
+
+
+@pytest.mark.parametrize("name", ["sticks-run-1-2", "sticks-run-1-3"])
+def test_short_rows_agree_with_the_table(tables: Tablebase, name: str) -> None:
+    formula = closed_form(name)
+    for length in (1000, *range(1, 300)):
+        assert formula.probe("|" * length) == tables[name].probe("|" * length)
+    row = "|||.||||||.|"
+    assert formula.moves(row) == tables[name].moves(row)
+
+
+def test_rows_that_are_not_short_need_a_table() -> None:
+    with pytest.raises(InvalidPositionError, match="at most 1000 sticks; a table answers"):
+        closed_form("sticks-run-1-2").probe("|" * 1001)
+    assert closed_form("sticks-run-4-9").probe("||||.|||").grundy == 1

@@ -149,7 +149,7 @@ def test_bad_lengths_are_explained() -> None:
 
 def test_a_closed_form_that_is_not_there_is_explained() -> None:
     with pytest.raises(
-        InvalidParameterError, match="expected one of sticks-any, clock, winners-losers"
+        InvalidParameterError, match="expected one of sticks-any, sticks-run, clock, winners-losers"
     ):
         lookup.closed_form("rota")
     with pytest.raises(lookup.UnknownGameError, match="'chess' names no game"):

@@ -261,7 +261,7 @@ class Game(Named):
         if not self.plays_sums:
             (index,) = components
             return [
-                Step(self._named(index, after), self.format(after), (after,))
+                Step(self.named(index, after), self.format(after), (after,))
                 for after in self.successors_of(index)
             ]
         steps = []
@@ -270,13 +270,17 @@ class Game(Named):
                 continue
             said = f"{self.format(index)}: " if len(components) > 1 else ""
             for options in self.options_of(index):
-                name = self._named(index, options[0] if self.parts == 1 else self._in_play(options))
+                name = self.named(index, options[0] if self.parts == 1 else self._in_play(options))
                 after = self._in_play((*components[:place], *options, *components[place + 1 :]))
                 steps.append(Step(said + name, SUM.join(map(self.format, after)), after))
         return steps
 
-    def _named(self, index: int, after: Any) -> str:
-        """What `move_name` says, which may be a user's."""
+    def named(self, index: int, after: Any) -> str:
+        """What `move_name` says, if it is a text: it may be a user's.
+
+        Raises:
+            GameError: it is something else.
+        """
         name: Any = self.move_name(index, after)
         if not isinstance(name, str):
             where = f"index {index} ({self.format(index)!r})"

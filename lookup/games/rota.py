@@ -11,7 +11,7 @@ are opposite, and with the hub they already have a diameter. `terminal` says it 
 
 from __future__ import annotations
 
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from lookup.errors import InvalidPositionError
@@ -95,6 +95,12 @@ def turn(index: int, k: int) -> int:
         to = (k - at if k >= 8 else k + at) % 8
         image += index // POWERS[RING[at]] % 3 * POWERS[RING[to]]
     return image
+
+
+@cache
+def _sides(index: int) -> tuple[int, int]:
+    """The masks of mine and theirs; remembered, of all 3^9 indices if need be."""
+    return pieces(index, 1), pieces(index, 2)
 
 
 class Rota(Game):
@@ -272,10 +278,11 @@ class Rota(Game):
 
     def format(self, index: int) -> str:
         """Index to text; with all six pieces on the wheel, the text in which x is to move."""
-        mine, theirs = pieces(index, 1), pieces(index, 2)
+        mine, theirs = _sides(index)
         return self._text(index, "x" if count(mine) == count(theirs) else "o")
 
     @staticmethod
+    @cache
     def _text(index: int, mover: str) -> str:
         signs = "." + mover + ("o" if mover == "x" else "x")
         cells = "".join(signs[index // power % 3] for power in POWERS)
@@ -309,7 +316,7 @@ class Rota(Game):
 
     def move_name(self, index: int, after: int) -> str:
         """The point, or 'from-to'."""
-        before, now = pieces(index, 1), pieces(after, 2)
+        before, now = _sides(index)[0], _sides(after)[1]
         left, entered = before & ~now, now & ~before
         target = POINTS[entered.bit_length() - 1]
         return f"{POINTS[left.bit_length() - 1]}-{target}" if left else target

@@ -14,7 +14,7 @@ from lookup.answers import ClosedForm
 from lookup.errors import InvalidMoveError, InvalidParameterError, InvalidPositionError
 from lookup.games.base import Step
 from lookup.games.heap_game import HeapGame
-from lookup.games.parameters import parameter
+from lookup.games.parameters import Parameters, parameter
 from lookup.games.sticks_row import (
     NOTATION,
     STICK,
@@ -169,6 +169,7 @@ class SticksRun(_Sticks):
 
     name: ClassVar[str] = "sticks-run"
     parts: ClassVar[int] = 2
+    unlimited: ClassVar[Parameters] = {"heaps": DEFAULT_HEAPS}
 
     def __post_init__(self) -> None:
         super().__post_init__()

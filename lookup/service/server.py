@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import socket
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING
 
 import uvicorn
 
 from lookup.errors import FailureError
+from lookup.records import decode_records
 from lookup.service.access_log import AccessLog
 from lookup.service.shelf import Shelf
 from lookup.service.workers import METRICS_VARIABLE, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from starlette.applications import Starlette
 
     from lookup.records import Decode
     from lookup.tablebase import Tablebase
@@ -46,25 +50,28 @@ def serve(
     Raises:
         FailureError: nobody can listen there, or log there.
     """
-    with listener(host, port) as listening, AccessLog.opened(access_log) as log:
+    if workers > 1 and not hasattr(os, "fork"):
+        raise FailureError("this system cannot run several workers: expected --workers 1")
+    with (
+        listener(host, port) as listening,
+        AccessLog.opened(access_log) as log,
+        _shared() if workers > 1 else nullcontext(decode_records) as decode,
+    ):
+        from lookup.service.app import create_app  # it counts, and `_shared` settles where
+
+        app = create_app(Shelf(tables, decode), log)
+        gc.freeze()  # what is there now stays: looking at it again and again would only cost time
+        announce(address(listening))
         if workers == 1:
-            announce(address(listening))
-            _answer(Shelf(tables), listening, log)
-            return
-        if not hasattr(os, "fork"):
-            raise FailureError("this system cannot run several workers: expected --workers 1")
-        with _shared() as decode:
-            shelf = Shelf(tables, decode)
-            announce(address(listening))
-            supervise(lambda: _answer(shelf, listening, log), workers, STOP_SECONDS)
+            _answer(app, listening)
+        else:
+            supervise(lambda: _answer(app, listening), workers, STOP_SECONDS)
 
 
-def _answer(shelf: Shelf, listening: socket.socket, log: AccessLog | None) -> None:
+def _answer(app: Starlette, listening: socket.socket) -> None:
     """Answer in this process, until a signal ends it."""
-    from lookup.service.app import create_app  # it counts; `_shared` settles first where
-
     config = uvicorn.Config(
-        create_app(shelf, log),
+        app,
         access_log=False,
         log_level="warning",
         timeout_graceful_shutdown=STOP_SECONDS,

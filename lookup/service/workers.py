@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import threading
 import time
 import traceback
 import warnings
@@ -45,6 +46,7 @@ class Supervisor:
         self._workers = workers
         self._stop_seconds = stop_seconds
         self._started: dict[int, float] = {}  # when, by process number
+        self._alive = os.pipe()  # nothing is written: it ends when this process does
         self._failures = 0
         self._stopping = False
 
@@ -61,6 +63,8 @@ class Supervisor:
                 time.sleep(_POLL)
         finally:
             self._end()
+            for end in self._alive:
+                os.close(end)
             for one, handler in before.items():
                 signal.signal(one, handler)
 
@@ -79,6 +83,8 @@ class Supervisor:
     def _be_a_worker(self) -> None:
         code = 1
         try:
+            os.close(self._alive[1])
+            threading.Thread(target=self._end_with_parent, daemon=True).start()
             for one in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(one, signal.default_int_handler)
             self._work()
@@ -91,6 +97,11 @@ class Supervisor:
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
+
+    def _end_with_parent(self) -> None:
+        """In a worker: wait until the parent is gone, however it ended, and go too."""
+        os.read(self._alive[0], 1)
+        os.kill(os.getpid(), signal.SIGTERM)
 
     def _reap(self) -> None:
         """Forget workers that have ended; whether they were failures is told by how long they lived."""

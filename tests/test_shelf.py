@@ -1,0 +1,201 @@
+"""Tables that are replaced, damaged, deleted and added while they are served."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+import lookup
+from lookup.service import shelf as shelf_module
+from lookup.service.shelf import MOST_KEPT, Shelf
+from lookup.table import Table
+from tests.conftest import ROOT
+from tests.serving import running
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+ROTA, OTHER = ROOT / "tables/rota.h5", ROOT / "tables/rota-diameters.h5"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Holds one table, `tactics-2x2`, that is not packaged."""
+    shutil.copy(ROOT / "tables/tactics-3x3.h5", tmp_path / "tactics-3x3.h5")
+    return tmp_path
+
+
+@pytest.fixture
+def shelf(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """Looks again each time."""
+    monkeypatch.setattr(shelf_module, "NOTICED_AFTER", -1.0)
+    return Shelf(lookup.open_tablebase(folder))
+
+
+def replace(path: Path, content: Path) -> None:
+    """Put another file in the place of one, as `build-tables` does."""
+    fresh = path.with_suffix(".new")
+    shutil.copy(content, fresh)
+    fresh.rename(path)
+
+
+def answers(shelf: Shelf, name: str = "tactics-3x3") -> Table:
+    found = shelf.find(name).answers
+    assert isinstance(found, Table)
+    return found
+
+
+def test_the_same_file_is_opened_once(shelf: Shelf) -> None:
+    assert answers(shelf) is answers(shelf)
+
+
+def test_a_replaced_file_is_noticed(shelf: Shelf, folder: Path) -> None:
+    before = answers(shelf)
+    replace(folder / "tactics-3x3.h5", ROOT / "tables/tactics-3x3.h5")
+    after = answers(shelf)
+    assert after is not before
+    assert before.probe(".../.../...") == after.probe(".../.../...")
+
+
+def test_a_file_written_over_is_noticed(shelf: Shelf, folder: Path) -> None:
+    path = folder / "tactics-3x3.h5"
+    before = answers(shelf)
+    time.sleep(0.01)
+    path.write_bytes(path.read_bytes())
+    assert answers(shelf) is not before
+
+
+@pytest.mark.parametrize("content", [b"", b"not a table", ROTA.read_bytes(), OTHER.read_bytes()[:-100]])
+def test_the_old_table_answers_while_the_new_file_cannot(
+    shelf: Shelf, folder: Path, content: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = answers(shelf)
+    (folder / "tactics-3x3.h5").write_bytes(content)
+    assert answers(shelf) is before
+    assert "tactics-3x3 stays as it was" in caplog.text
+    replace(folder / "tactics-3x3.h5", ROOT / "tables/tactics-3x3.h5")
+    assert answers(shelf) is not before
+
+
+def test_a_file_that_was_never_a_table_is_an_error(shelf: Shelf, folder: Path) -> None:
+    (folder / "notes.h5").write_text("not a table")
+    for _ in range(2):
+        with pytest.raises(lookup.NotATableError):
+            shelf.find("notes")
+
+
+def test_a_deleted_table_is_gone_and_a_new_one_is_found(shelf: Shelf, folder: Path) -> None:
+    shutil.copy(ROOT / "tables/clock-4-2.h5", folder / "mine.h5")
+    with pytest.raises(lookup.CorruptTableError, match="holds the table 'clock-4-2', not 'mine'"):
+        shelf.find("mine")
+    (folder / "mine.h5").unlink()
+    with pytest.raises(lookup.MissingTableError):
+        shelf.find("mine")
+
+
+def test_a_table_takes_the_place_of_its_formula_and_gives_it_back(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shelf_module, "NOTICED_AFTER", -1.0)
+    monkeypatch.setattr("lookup.tablebase.packaged_tables", lambda: folder)
+    shelf = Shelf(lookup.open_tablebase(folder))
+    formula = shelf.find("clock-4-2")
+    assert formula.digest is None
+    shutil.copy(ROOT / "tables/clock-4-2.h5", folder)
+    table = shelf.find("clock-4-2")
+    assert table.digest
+    assert table.entity_tag != formula.entity_tag
+    assert shelf.known("clock-4-2") is None  # it is always looked for again here
+    (folder / "clock-4-2.h5").unlink()
+    assert shelf.find("clock-4-2").digest is None
+
+
+def test_what_was_looked_for_just_now_touches_no_file(folder: Path) -> None:
+    shelf = Shelf(lookup.open_tablebase(folder))
+    assert shelf.known("tactics-3x3") is None
+    found = shelf.find("tactics-3x3")
+    (folder / "tactics-3x3.h5").unlink()
+    assert shelf.known("tactics-3x3") is found
+    assert shelf.find("tactics-3x3") is found
+
+
+def test_names_without_end_do_not_fill_the_memory(shelf: Shelf) -> None:
+    for length in range(21, MOST_KEPT + 50):
+        assert shelf.find(f"winners-losers-{length}").digest is None
+    assert len(shelf._served) <= MOST_KEPT
+
+
+def test_a_replaced_table_that_is_read_from_its_file_closes_it(
+    shelf: Shelf, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lookup.records.DECODED_LIMIT", 0)
+    before = answers(shelf)
+    assert not shelf.find("tactics-3x3").is_quick
+    file = before._file._file
+    replace(folder / "tactics-3x3.h5", ROOT / "tables/tactics-3x3.h5")
+    after = answers(shelf)
+    assert not file.closed  # somebody may still ask it
+    assert before.probe(".../.../...") == after.probe(".../.../...")
+    del before
+    assert file.closed
+
+
+def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path) -> None:
+    """Over real sockets: probes, batches and downloads all the while, two versions by turns."""
+    served, versions = folder / "rota.h5", (ROTA, folder / "second.bytes")
+    # A version that is another file with another digest, and holds the same game.
+    build_other_version(versions[1])
+    replace(served, ROTA)
+    stop = threading.Event()
+    problems: list[str] = []
+    seen: set[str] = set()
+
+    with running("--tables", folder) as server:
+
+        def ask() -> None:
+            while not stop.is_set():
+                probe = server.client.get(
+                    "/api/tables/rota/probe", params={"position": ".../.../... x"}
+                )
+                batch = server.client.post("/api/tables/rota/probe", json={"indices": [0, 1, 2]})
+                file = server.client.get("/api/tables/rota/file")
+                seen.add(server.client.get("/api/tables/rota").json()["builder"])
+                if file.content not in contents:
+                    problems.append("the file is neither version")
+                problems.extend(
+                    str(one.status_code) for one in (probe, batch, file) if one.status_code != 200
+                )
+
+        contents = [version.read_bytes() for version in versions]
+        threads = [threading.Thread(target=ask) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for number in range(30):
+            replace(served, versions[(number + 1) % 2])
+            time.sleep(0.1)
+        stop.set()
+        for thread in threads:
+            thread.join()
+    assert problems == []
+    assert len(seen) == 2  # both versions answered
+
+
+def build_other_version(path: Path) -> None:
+    """The table of ROTA as another builder would have written it."""
+    from builder.solvers.solution import PackedColumn
+    from builder.writer import write_table
+    from lookup.reader import TableFile
+
+    file = TableFile(ROTA)
+    columns = [
+        PackedColumn(
+            stored.column, file.read_elements(name, 0, len(stored.offsets))[: stored.column.length]
+        )
+        for name, stored in file.columns.items()
+    ]
+    file.close()
+    write_table(path, file.info._replace(builder="another"), columns)
