@@ -74,9 +74,15 @@ FAINT = """() => {
 
 
 def overflow(page: Page) -> int:
-    """By how many pixels the page is wider than its screen; a phone's window grows with the page."""
+    """By how many pixels the page is wider than its screen, or a board than its place.
+
+    The window is no measure: a phone's grows with the page.
+    """
     assert page.viewport_size
-    return int(page.evaluate("document.documentElement.scrollWidth")) - page.viewport_size["width"]
+    board = page.locator("#board, #board .row, #board .holder")
+    hidden = board.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
+    wide = int(page.evaluate("document.documentElement.scrollWidth"))
+    return max(int(hidden), wide - page.viewport_size["width"])
 
 
 def test_nothing_is_wider_than_a_phone(visit: Visit) -> None:
