@@ -12,6 +12,8 @@ from urllib.parse import quote
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
+POINTS = ("nw", "n", "ne", "w", "c", "e", "sw", "s", "se")
+
 # All that following a hint needs, at once: games have many moves.
 SEEN = """() => [
     document.querySelector("#table-name").textContent,
@@ -215,7 +217,7 @@ def cells_of(table: str, move: str) -> list[str]:
         parts = [[int(end) for end in part.split("-")] for part in move.split(",")]
         return [str(stick) for part in parts for stick in range(part[0], part[-1] + 1)]
     if table.startswith("rota"):
-        return sorted(move.split("-"), key="nw n ne w c e sw s se".split().index)
+        return sorted(move.split("-"), key=POINTS.index)
     if table.startswith("tactics"):
         ends = [(ord(end[0]), int(end[1:])) for end in move.split("-")]
         (left, top), (right, bottom) = ends[0], ends[-1]

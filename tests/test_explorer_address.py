@@ -11,6 +11,8 @@ import lookup
 from tests.explorer import Explorer
 
 if TYPE_CHECKING:
+    from playwright.sync_api import Dialog
+
     from lookup import Tablebase
     from tests.browser import Visit
 
@@ -95,7 +97,12 @@ def test_a_bad_link_is_answered_by_a_sentence_below_which_one_can_play(
 ) -> None:
     page = explorer.page
     asked: list[str] = []
-    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+
+    def refuse(dialog: Dialog) -> None:
+        asked.append(dialog.message)
+        dialog.dismiss()
+
+    page.on("dialog", refuse)
     explorer.open("tactics-3x3")
     for link, sentence in BAD_LINKS.items():
         page.goto(f"/{link}")  # on a page that is open already

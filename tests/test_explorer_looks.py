@@ -38,18 +38,20 @@ FAINT = """() => {
     const [r, g, b, a] = canvas.getImageData(0, 0, 1, 1).data;
     return [r, g, b, a / 255];
   };
-  const over = ([r, g, b, a], [R, G, B]) => [r * a + R * (1 - a), g * a + G * (1 - a), b * a + B * (1 - a), 1];
+  const over = (colour, ground) =>
+    colour.map((part, at) => (at < 3 ? part * colour[3] + ground[at] * (1 - colour[3]) : 1));
   const linear = (part) => (part /= 255) <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   const light = ([r, g, b]) => 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
   const behind = (element) => {
-    const { parentElement } = element;
+    const { parentElement, previousElementSibling } = element;
     const ground = parentElement ? behind(parentElement) : [255, 255, 255, 1];
-    const before = parentElement?.tagName === "g" && element.previousElementSibling;
-    const drawn = before && ["circle", "rect"].includes(before.tagName) ? getComputedStyle(before).fill : null;
-    return over(rgba(drawn && drawn !== "none" ? drawn : getComputedStyle(element).backgroundColor), ground);
+    const isOnADisc = parentElement?.tagName === "g" && previousElementSibling?.tagName === "circle";
+    const drawn = isOnADisc ? getComputedStyle(previousElementSibling).fill : "none";
+    return over(rgba(drawn !== "none" ? drawn : getComputedStyle(element).backgroundColor), ground);
   };
-  const seen = (element) => element.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-  const words = (element) => [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const seen = (element) => element.checkVisibility({ visibilityProperty: true });
+  const isText = ({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim();
+  const words = (element) => [...element.childNodes].some(isText);
   const found = [];
   let looked = 0;
   for (const element of document.querySelectorAll("body *")) {
@@ -66,7 +68,7 @@ FAINT = """() => {
     const size = parseFloat(style.fontSize);
     const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
     if (contrast < (large ? 3 : 4.5)) {
-      found.push(`${contrast.toFixed(2)}: ${element.tagName}.${element.getAttribute("class")} ${element.textContent}`);
+      found.push(`${contrast.toFixed(2)}: ${element.outerHTML}`);
     }
   }
   return { looked, found };
@@ -79,10 +81,10 @@ def overflow(page: Page) -> int:
     The window is no measure: a phone's grows with the page.
     """
     assert page.viewport_size
-    board = page.locator("#board, #board .row, #board .holder")
-    hidden = board.evaluate_all("(all) => Math.max(...all.map((one) => one.scrollWidth - one.clientWidth))")
-    wide = int(page.evaluate("document.documentElement.scrollWidth"))
-    return max(int(hidden), wide - page.viewport_size["width"])
+    boards = page.locator("#board, #board .row, #board .holder")
+    hidden = boards.evaluate_all("(all) => all.map((one) => one.scrollWidth - one.clientWidth)")
+    wide = page.evaluate("document.documentElement.scrollWidth") - page.viewport_size["width"]
+    return int(max(wide, *hidden))
 
 
 def test_nothing_is_wider_than_a_phone(visit: Visit) -> None:
@@ -147,7 +149,8 @@ def test_targets_are_large_enough_for_a_finger(visit: Visit) -> None:
     explorer = Explorer(visit(**PHONE))
     for table, position in LARGE[:4]:
         explorer.open(table, position)
-        small = explorer.page.locator("button:visible, [role=button]:visible, select:visible").evaluate_all(
+        buttons = explorer.page.locator(":is(button, [role=button], select):visible")
+        small = buttons.evaluate_all(
             """(all) => all.map((one) => [one.outerHTML.slice(0, 80), one.getBoundingClientRect()])
                 .filter(([, { width, height }]) => Math.min(width, height) < 24)
                 .map(([html]) => html)"""

@@ -8,7 +8,6 @@ import pytest
 
 import lookup
 from builder.build import build_table
-from tests.explorer import Explorer
 from tests.own_games import SUBTRACT, own_game
 from tests.serving import running
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.browser import Visit
+    from tests.explorer import Explorer
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +71,8 @@ def test_without_its_rules_it_says_so_and_breaks_nothing(
 ) -> None:
     page = explorer.page
     explorer.open("forgotten-20")
-    assert explorer.text("#moves-note") == "Not known here: lookup serve --game FILE.py names the rules."
+    note = "Not known here: lookup serve --game FILE.py names the rules."
+    assert explorer.text("#moves-note") == note
     assert (explorer.moves, explorer.position) == ([], "0")  # without rules, indices
     assert not explorer.is_over
     explorer.hints("distance")

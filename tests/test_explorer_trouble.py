@@ -48,7 +48,8 @@ class Delay:
         return self.held[-1]
 
     def let_go(self, route: Route) -> None:
-        with self.page.expect_event("requestfinished", lambda request: request.url == route.request.url):
+        url = route.request.url
+        with self.page.expect_event("requestfinished", lambda request: request.url == url):
             route.continue_()
         self.page.evaluate("new Promise((done) => setTimeout(done))")  # the page has seen it, too
 
