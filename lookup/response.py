@@ -9,7 +9,7 @@ from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games.unknown import UnknownGame
 from lookup.table import Table
-from lookup.values import Outcome
+from lookup.values import WORDS, Outcome
 
 if TYPE_CHECKING:
     from lookup.answers import Answers, Move
@@ -41,7 +41,7 @@ def move_fields(move: Move) -> dict[str, Any]:
     return {
         "move": text,
         "position": position,
-        "outcome": str(outcome),
+        "outcome": WORDS[outcome],
         "remoteness": remoteness,
         "grundy": grundy,
     }
@@ -72,7 +72,7 @@ def batch_fields(table: Answers, positions: list[str]) -> list[dict[str, Any]]:
             {
                 "table": name,
                 "position": position,
-                "outcome": str(outcome),
+                "outcome": WORDS[outcome],
                 "remoteness": remoteness,
                 "grundy": grundy,
             }
@@ -92,7 +92,6 @@ def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:
         if abs(index) > LARGEST_INDEX:  # numpy would make other numbers of these, or none
             raise InvalidPositionError(index, f"an index from 0 to {LARGEST_INDEX}")
     values = table.probe_many(indices)
-    words = [str(outcome) for outcome in Outcome]
     remoteness = None
     if values.remoteness is not None:
         ends = (values.outcome == Outcome.WIN) | (values.outcome == Outcome.LOSS)
@@ -101,7 +100,7 @@ def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:
             remoteness = [plies if end else None for plies, end in zip(remoteness, ends, strict=True)]
     return {
         "table": table.name,
-        "outcome": [words[code] for code in values.outcome.tolist()],
+        "outcome": [WORDS[code] for code in values.outcome.tolist()],
         "remoteness": remoteness,
         "grundy": None if values.grundy is None else values.grundy.tolist(),
     }

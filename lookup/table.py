@@ -234,9 +234,10 @@ class Table(Answers):
         """The value of a sum: of its only component, or by the exclusive or of all Grundy values."""
         if len(components) == 1:
             return self.probe_index(components[0])
-        grundy = 0
+        grundy, size, records, palette = 0, self._size, self._by_index, self._palette
         for index in components:
-            grundy ^= self.probe_index(index).grundy or 0
+            value = palette[records[index]] if index < size else None
+            grundy ^= (value or self.probe_index(index)).grundy or 0
         return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
 
     def scan(self) -> Iterator[tuple[int, Values]]:

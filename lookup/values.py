@@ -30,7 +30,7 @@ class Outcome(IntEnum):
         return _OPPOSITES[self]
 
     def __str__(self) -> str:
-        return _WORDS[self]
+        return WORDS[self]
 
     def __format__(self, spec: str) -> str:
         return format(str(self), spec)  # an f-string shows the word, not the number
@@ -38,7 +38,8 @@ class Outcome(IntEnum):
 
 # Looked up, not worked out: a list of moves asks for them hundreds of times.
 _OPPOSITES = (Outcome.NOT_A_POSITION, Outcome.WIN, Outcome.DRAW, Outcome.LOSS)
-_WORDS = ("not a position", "loss", "draw", "win")
+WORDS = ("not a position", "loss", "draw", "win")
+"""Outcomes in words, by code."""
 
 
 class Value(NamedTuple):

@@ -249,7 +249,7 @@ def test_a_folder_that_cannot_be_written_is_found_before_the_work(
         build_table(Tactics(2, 2), tmp_path / "file")
 
 
-@pytest.mark.parametrize("game", [Tactics(4, 5), Tactics(3, 6, normal=True), Rota()], ids=str)
+@pytest.mark.parametrize("game", [Tactics(4, 5), Tactics(3, 5, normal=True), Rota()], ids=str)
 def test_every_stage_reports_to_its_end(game: Any, tmp_path: Path) -> None:
     last: dict[str, tuple[int, int]] = {}
 

@@ -255,7 +255,16 @@ class Rota(Game):
         )
 
     def parse(self, text: str) -> int:
-        """Text to index."""
+        """Text to index; remembered, since there are few thousand texts of positions."""
+        if (index := self._indices.get(text)) is None:
+            index = self._indices[text] = self._parsed(text)
+        return index
+
+    @cached_property
+    def _indices(self) -> dict[str, int]:
+        return {}
+
+    def _parsed(self, text: str) -> int:
         board, _, mover = text.partition(" ")
         rows = board.split("/")
         if [len(row) for row in rows] != [3, 3, 3] or mover not in ("x", "o"):

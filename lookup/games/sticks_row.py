@@ -92,8 +92,10 @@ def require_listable(row: str, moves: int) -> None:
 
 def named(sticks: Sequence[int]) -> str:
     """The text of the move that takes these sticks, given in order."""
-    words: list[str] = []
     first = last = sticks[0]
+    if len(sticks) == sticks[-1] - first + 1:  # nearly always
+        return str(first) if len(sticks) == 1 else f"{first}-{sticks[-1]}"
+    words: list[str] = []
     for stick in (*sticks[1:], 0):
         if stick == last + 1:
             last = stick

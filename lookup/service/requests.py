@@ -156,12 +156,13 @@ def _list_of(kind: type, items: Any, what: str, most: int) -> list[Any]:
 
 
 def _given(request: Request, name: str) -> list[str]:
-    """All values of a parameter. Starlette's own `query_params` is made for more, and takes longer."""
-    query: bytes = request.scope["query_string"]
-    if name.encode() not in query and b"%" not in query:
-        return []
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return [value for key, value in pairs if key == name]
+    """All values of a parameter. Starlette's own `query_params` can do more, and takes longer."""
+    scope = request.scope
+    if "endtable.query" not in scope:
+        scope["endtable.query"] = parse_qsl(
+            scope["query_string"].decode("latin-1"), keep_blank_values=True
+        )
+    return [value for key, value in scope["endtable.query"] if key == name]
 
 
 def _only(request: Request, name: str) -> str:

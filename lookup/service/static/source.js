@@ -4,7 +4,8 @@
 async function ask(path) {
   let response, answer;
   try {
-    response = await fetch(`api/${path}`);
+    // Asked again each time, which costs little if nothing changed: tables and servers are replaced.
+    response = await fetch(`api/${path}`, { cache: "no-cache" });
     answer = await response.json();
   } catch {
     throw new Error("the server does not answer: is it still running?");
