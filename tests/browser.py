@@ -1,13 +1,15 @@
 """Fixtures of tests that look at the page as a person does: Chromium, driven by Playwright.
 
-`page` opens what the server at `address` serves. `ENDTABLE_BROWSER=required`, which CI sets, makes a
-missing browser a failure; elsewhere these tests are skipped without one.
+`page` opens what the server at `address` serves, `explorer` is the same page in the words of
+explorer.py, and `visit` is for a page more, or for a phone. `ENDTABLE_BROWSER=required`, which CI sets,
+makes a missing browser a failure; elsewhere these tests are skipped without one.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebError
+
+    from tests.explorer import Explorer
 
 ARGUMENTS = (
     "--no-sandbox",  # which root, as in a container, cannot have
@@ -53,7 +57,7 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """Where the packaged tables are served; a module may have a fixture of its own in its place."""
     from tests.serving import running  # imports conftest, which imports this
@@ -64,16 +68,47 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def complaints() -> list[str]:
-    """What a page has complained about so far. A test that expects something takes it out."""
+    """What pages have complained about so far. A test that expects something takes it out."""
     return []
 
 
-@pytest.fixture
-def page(chromium: Browser, address: str, complaints: list[str]) -> Iterator[Page]:
-    """An empty page of a fresh profile; `page.goto("/")` opens the explorer.
+class Visit(Protocol):
+    """`visit()` is an empty page of a fresh profile, `visit(has_touch=True)` one with a touchscreen."""
 
-    In the end there must be no complaints: errors on the console (Chromium also puts answers of 400
-    and above there), exceptions that nobody caught, and requests to anybody but the server.
+    def __call__(self, **options: Any) -> Page:
+        """The options are those of Playwright's `new_context`."""
+
+
+@pytest.fixture
+def visit(chromium: Browser, address: str, complaints: list[str]) -> Iterator[Visit]:
+    """Opens pages; in the end there must be no complaints about any of them."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(_watched(chromium, address, complaints, options))
+    assert not complaints, "\n".join(complaints)
+
+
+@pytest.fixture
+def page(visit: Visit) -> Page:
+    """An empty page; `page.goto("/")` opens the explorer."""
+    return visit()
+
+
+@pytest.fixture
+def explorer(page: Page) -> Explorer:
+    """The explorer, not yet open, for somebody who wants no motion: machines then move sooner."""
+    from tests.explorer import Explorer  # imports Playwright
+
+    return Explorer(page)
+
+
+@contextmanager
+def _watched(
+    chromium: Browser, address: str, complaints: list[str], options: dict[str, Any]
+) -> Iterator[Page]:
+    """A page whose complaints are collected.
+
+    They are: errors on the console (Chromium also puts answers of 400 and above there), exceptions that
+    nobody caught, and requests to anybody but the server.
     """
 
     def console(message: ConsoleMessage) -> None:
@@ -88,10 +123,9 @@ def page(chromium: Browser, address: str, complaints: list[str]) -> Iterator[Pag
         if url.scheme not in ("data", "blob") and url.netloc != urlsplit(address).netloc:
             complaints.append(f"asked somebody else: {request.url}")
 
-    with chromium.new_context(base_url=address) as context:
+    with chromium.new_context(base_url=address, **options) as context:
         context.set_default_timeout(SECONDS * 1000)
         context.on("console", console)
         context.on("weberror", thrown)
         context.on("request", asked)
         yield context.new_page()
-    assert not complaints, "\n".join(complaints)

@@ -20,7 +20,9 @@ from lookup.reader import TableFile
 from tests.browser import address as address
 from tests.browser import chromium as chromium
 from tests.browser import complaints as complaints
+from tests.browser import explorer as explorer
 from tests.browser import page as page
+from tests.browser import visit as visit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

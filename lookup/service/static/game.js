@@ -109,12 +109,16 @@ async function about({ table }, { position }) {
 async function ended(info, { move }) {
   const outcome = info.players === 1 ? move.outcome : opposite(move.outcome);
   const probe = { ...move, outcome, moves: [] };
+  const nothing = { probe, board: { board: "(nothing is left)", over: true }, nowhere: true };
+  if (move.position === "") {
+    return nothing; // known without asking, which would put an error on the console
+  }
   try {
     return { probe, board: await source.board(info.table, move.position) };
   } catch (error) {
     if (!error.refused) {
       throw error;
     }
-    return { probe, board: { board: "(nothing is left)", over: true }, nowhere: true };
+    return nothing;
   }
 }
