@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookup.errors import InvalidPositionError
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from lookup.games.base import Game, Step
 
 
@@ -98,20 +101,26 @@ class Answers(ABC):
         Raises:
             InvalidPositionError: the text is not a position of this game.
         """
+        return list(islice(self.walk(position), limit))
+
+    def walk(self, position: str | None = None) -> Iterator[Move]:
+        """The moves of `line`, one by one: for callers that may have enough before the end.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
         position = self.game.format(self.game.start) if position is None else position
-        seen = {position}
-        line: list[Move] = []
-        while limit is None or len(line) < limit:
+        seen: set[str] = set()
+        while position not in seen:
+            seen.add(position)
             valued = [(step, self._worth(step)) for step in self._steps(position)]
             if not valued:
-                break
+                return
             step, value = min(valued, key=lambda one: _preference(one[1]))
-            line.append(Move(step.text, step.position, value))
+            yield Move(step.text, step.position, value)
+            if step.end is not None:
+                return
             position = step.position
-            if step.end is not None or position in seen:
-                break
-            seen.add(position)
-        return line
 
     def _steps(self, position: str) -> list[Step]:
         """The legal moves; of those that are worth the same, the first is the best."""

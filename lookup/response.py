@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,14 +127,20 @@ def board_fields(table: Answers, position: str) -> dict[str, Any]:
     }
 
 
-def line_fields(table: Answers, position: str, limit: int | None = None) -> dict[str, Any]:
+def line_fields(
+    table: Answers, position: str, limit: int | None = None, seconds: float | None = None
+) -> dict[str, Any]:
     """Best play from a position; `repeats` if it ended where it had been before.
 
-    `complete` is false if there would have been more than `limit` moves.
+    `complete` is false if there would have been more than `limit` moves, or it took so many seconds.
     """
-    line = table.line(position, None if limit is None else limit + 1)
-    complete = limit is None or len(line) <= limit
-    line = line[:limit]
+    line: list[Move] = []
+    complete, begin = True, monotonic()
+    for move in table.walk(position):
+        if len(line) == limit or (seconds is not None and monotonic() - begin > seconds):
+            complete = False
+            break
+        line.append(move)
     visited = [position, *(move.position for move in line)]
     return {
         "table": table.name,

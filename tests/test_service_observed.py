@@ -6,7 +6,6 @@ import json
 import re
 import signal
 import threading
-import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -98,6 +97,15 @@ def test_the_access_log_may_go_to_standard_error() -> None:
     assert [entry["path"] for entry in logged(error)] == ["/api/health"]
 
 
+def test_a_log_that_is_full_is_told_once() -> None:
+    with running("--access-log", "/dev/full") as server:
+        for _ in range(3):
+            assert server.client.get("/api/health").status_code == 200
+        code, _, error = server.stop(signal.SIGINT)
+    assert code == 0
+    assert error == "requests are not logged any more: No space left on device\n"
+
+
 def test_a_log_that_cannot_be_written_is_one_line_and_exit_1(tmp_path: Path) -> None:
     result = run("lookup", "serve", "--port", "0", "--access-log", tmp_path / "no" / "such.log")
     assert (result.code, result.out) == (1, "")
@@ -118,7 +126,8 @@ def test_answers_that_are_under_way_are_finished_before_it_stops(how: signal.Sig
         server.client.get("/api/tables/sticks-run-1-2")
         asking = threading.Thread(target=ask)
         asking.start()
-        time.sleep(0.1)
+        while metric(server.client, "endtable_requests_in_progress") < 2:  # one is this question
+            assert asking.is_alive()
         assert server.stop(how) == (0, "", "")
         asking.join()
         assert answered == [len_of_line()]

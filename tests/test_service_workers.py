@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from lookup.service.arena import MEMORY
+import lookup
+from lookup.reader import TableFile
 from tests.commands import one_line, run
+from tests.conftest import ROOT
 from tests.serving import running
 from tests.test_service_observed import metric
 
@@ -67,7 +69,7 @@ EVERYTHING: dict[str, Any] = {"json": {"indices": EVERY_PAGE}, "headers": {"conn
 
 
 def folders_of(process: int) -> list[Path]:
-    return list(MEMORY.glob(f"endtable-{process}-*"))
+    return list(Path("/dev/shm").glob(f"endtable-{process}-*"))
 
 
 @needs_proc
@@ -98,6 +100,31 @@ def test_what_a_killed_server_left_behind_is_removed_by_the_next() -> None:
     with running("--workers", "2") as other:
         assert not folders_of(server.process.pid)
         assert folders_of(other.process.pid)
+
+
+@needs_proc
+def test_without_room_for_it_a_table_is_each_workers_own(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    from lookup.service import arena as arena_module  # not everywhere
+
+    def full(path: Path, records: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(arena_module, "_write", full)
+    path = ROOT / "tables/tactics-3x3.h5"
+    with arena_module.Arena() as arena:
+        with lookup.table.Table(path, decode=arena.decode) as table:
+            assert str(table.probe(".../.../...")) == "win in 6"
+        assert "tactics-3x3 is not shared between workers" in caplog.text
+        monkeypatch.undo()
+        file = TableFile(path)
+        assert not arena.decode(file).flags.writeable  # mapped again, once there is room
+        file.close()
+        assert [one.name for one in arena.folder.glob("tactics-3x3@*")] == [
+            f"tactics-3x3@{file.digest}"
+        ]
+    assert not arena.folder.exists()
 
 
 def test_a_number_of_workers_that_is_none_is_one_line_and_exit_2() -> None:

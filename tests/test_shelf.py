@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import threading
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import lookup
 from lookup.service import shelf as shelf_module
-from lookup.service.shelf import MOST_KEPT, Shelf
+from lookup.service.arena import MEMORY
+from lookup.service.shelf import REMEMBERED_FORMULAS, Shelf
 from lookup.table import Table
 from tests.conftest import ROOT
 from tests.serving import running
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 ROTA, OTHER = ROOT / "tables/rota.h5", ROOT / "tables/rota-diameters.h5"
@@ -24,7 +27,7 @@ ROTA, OTHER = ROOT / "tables/rota.h5", ROOT / "tables/rota-diameters.h5"
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Holds one table, `tactics-2x2`, that is not packaged."""
+    """Holds one table, which stands before the packaged one of that name."""
     shutil.copy(ROOT / "tables/tactics-3x3.h5", tmp_path / "tactics-3x3.h5")
     return tmp_path
 
@@ -64,8 +67,8 @@ def test_a_replaced_file_is_noticed(shelf: Shelf, folder: Path) -> None:
 def test_a_file_written_over_is_noticed(shelf: Shelf, folder: Path) -> None:
     path = folder / "tactics-3x3.h5"
     before = answers(shelf)
-    time.sleep(0.01)
     path.write_bytes(path.read_bytes())
+    os.utime(path, ns=(0, 1))  # the clock of files may not have ticked since
     assert answers(shelf) is not before
 
 
@@ -88,13 +91,42 @@ def test_a_file_that_was_never_a_table_is_an_error(shelf: Shelf, folder: Path) -
             shelf.find("notes")
 
 
-def test_a_deleted_table_is_gone_and_a_new_one_is_found(shelf: Shelf, folder: Path) -> None:
+def test_a_deleted_table_is_gone_and_a_new_one_is_found(
+    shelf: Shelf, folder: Path, built: Callable[[str], Path]
+) -> None:
+    name = "tactics-2x2"
+    for _ in range(2):
+        with pytest.raises(lookup.MissingTableError):
+            shelf.find(name)
+        shutil.copy(built(name), folder)
+        assert answers(shelf, name).name == name
+        (folder / f"{name}.h5").unlink()
+
+
+def test_a_table_by_another_name_is_an_error(shelf: Shelf, folder: Path) -> None:
     shutil.copy(ROOT / "tables/clock-4-2.h5", folder / "mine.h5")
     with pytest.raises(lookup.CorruptTableError, match="holds the table 'clock-4-2', not 'mine'"):
         shelf.find("mine")
-    (folder / "mine.h5").unlink()
-    with pytest.raises(lookup.MissingTableError):
-        shelf.find("mine")
+
+
+def test_a_file_that_is_no_table_is_looked_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Decoding a damaged table again for every request would be a way to stop the server."""
+    tables = lookup.open_tablebase(folder)
+    shelf, opened = Shelf(tables), list[str]()
+    (folder / "notes.h5").write_text("not a table")
+    open_table = tables.open
+
+    def counted(name: str, decode: Any) -> Table:
+        opened.append(name)
+        return open_table(name, decode)
+
+    monkeypatch.setattr(tables, "open", counted)
+    for _ in range(5):
+        with pytest.raises(lookup.NotATableError):
+            shelf.find("notes")
+    assert opened == ["notes"]
 
 
 def test_a_table_takes_the_place_of_its_formula_and_gives_it_back(
@@ -124,9 +156,13 @@ def test_what_was_looked_for_just_now_touches_no_file(folder: Path) -> None:
 
 
 def test_names_without_end_do_not_fill_the_memory(shelf: Shelf) -> None:
-    for length in range(21, MOST_KEPT + 50):
+    for length in range(21, REMEMBERED_FORMULAS + 50):
         assert shelf.find(f"winners-losers-{length}").digest is None
-    assert len(shelf._served) <= MOST_KEPT
+        with pytest.raises(lookup.MissingTableError):
+            shelf.find(f"nobody-{length}")
+    assert shelf._places == {}
+    remembered = shelf_module._formula.cache_info()
+    assert remembered.currsize == remembered.maxsize == REMEMBERED_FORMULAS
 
 
 def test_a_replaced_table_that_is_read_from_its_file_closes_it(
@@ -144,7 +180,8 @@ def test_a_replaced_table_that_is_read_from_its_file_closes_it(
     assert file.closed
 
 
-def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path) -> None:
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path, workers: str) -> None:
     """Over real sockets: probes, batches and downloads all the while, two versions by turns."""
     served, versions = folder / "rota.h5", (ROTA, folder / "second.bytes")
     # A version that is another file with another digest, and holds the same game.
@@ -154,7 +191,7 @@ def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path
     problems: list[str] = []
     seen: set[str] = set()
 
-    with running("--tables", folder) as server:
+    with running("--tables", folder, "--workers", workers) as server:
 
         def ask() -> None:
             while not stop.is_set():
@@ -174,12 +211,15 @@ def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path
         threads = [threading.Thread(target=ask) for _ in range(4)]
         for thread in threads:
             thread.start()
-        for number in range(30):
+        for number in range(20):
             replace(served, versions[(number + 1) % 2])
-            time.sleep(0.1)
+            time.sleep(0.15)
         stop.set()
         for thread in threads:
             thread.join()
+        if workers != "1":
+            (arena,) = MEMORY.glob(f"endtable-{server.process.pid}-*")
+            assert len(list(arena.glob("rota@*"))) == 1  # what was replaced does not pile up
     assert problems == []
     assert len(seen) == 2  # both versions answered
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from starlette.types import Scope
 
 STANDARD_ERROR = "-"
+log = logging.getLogger("lookup.service")
 _LONGEST = 500  # characters of anything that a request brought along
 
 
@@ -27,6 +29,7 @@ class AccessLog:
 
     def __init__(self, file: IO[str]) -> None:
         self._file = file
+        self._has_failed = False
 
     @classmethod
     @contextmanager
@@ -46,8 +49,11 @@ class AccessLog:
             except OSError as error:
                 reason = error.strerror or error
                 raise FailureError(f"cannot log to {place!r}: {reason}") from error
-            with file:
+            try:
                 yield cls(file)
+            finally:
+                with suppress(OSError):  # what could not be written was told when it happened
+                    file.close()
 
     def write(self, scope: Scope, status: int, sent: int, seconds: float) -> None:
         """Log one request. Much of it is text from outside, which JSON keeps in one line of ASCII."""
@@ -63,5 +69,10 @@ class AccessLog:
             "ms": round(1000 * seconds, 3),
             "agent": Headers(scope=scope).get("user-agent", "")[:_LONGEST],
         }
-        self._file.write(json.dumps(entry) + "\n")
-        self._file.flush()
+        try:
+            self._file.write(json.dumps(entry) + "\n")
+            self._file.flush()
+        except OSError as error:
+            if not self._has_failed:
+                log.warning("requests are not logged any more: %s", error.strerror or error)
+            self._has_failed = True

@@ -18,6 +18,7 @@ What takes microseconds is answered at once; all else in threads, so that nobody
 
 from __future__ import annotations
 
+from asyncio import Semaphore
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,10 +39,19 @@ from lookup.response import (
     probe_fields,
     single_move_fields,
 )
-from lookup.service.errors import HANDLERS
+from lookup.service.errors import HANDLERS, Faults
 from lookup.service.metrics import POSITIONS, Observed, metrics_page
 from lookup.service.openapi import description
-from lookup.service.replies import StaticFile, encoded, file_reply, json_reply, table_reply
+from lookup.service.replies import (
+    ASK_AGAIN,
+    FOR_EVER,
+    StaticFile,
+    encoded,
+    file_reply,
+    json_reply,
+    lifetime,
+    table_reply,
+)
 from lookup.service.requests import (
     LONGEST_IN_LINE,
     batch_in,
@@ -63,8 +73,15 @@ if TYPE_CHECKING:
     from lookup.service.shelf import Served, Shelf
 
 STATIC = Path(__file__).parent / "static"
-QUICK_POSITIONS, QUICK_INDICES = 1000, 10_000
-"""Batches of up to so many are answered at once: in a millisecond or two."""
+QUICK_TEXT, QUICK_CHARACTERS, QUICK_INDICES = 60, 25_000, 10_000
+"""Positions, and batches by text and by index, of up to so many characters or indices are answered at
+once: in a few milliseconds, while nobody else is."""
+
+LINE_SECONDS = 2.0
+"""Lines that take longer are broken off."""
+
+LINES_AT_ONCE = 2
+"""So many are worked out at a time: they must not keep all threads from those who ask for less."""
 
 COMPRESSED_FROM = 1000  # bytes; less gains nothing
 COMPRESSION_LEVEL = 4  # twice as fast as 6, and 5 percent larger
@@ -105,7 +122,7 @@ def create_app(shelf: Shelf, log: AccessLog | None = None) -> Starlette:
             CORSMiddleware,
             allow_origins=["*"],
             allow_methods=["GET", "HEAD", "POST"],
-            allow_headers=["content-type", "if-none-match", "if-range", "range"],
+            allow_headers=["*"],
             expose_headers=READABLE_HEADERS,
             max_age=86400,
         ),
@@ -115,10 +132,12 @@ def create_app(shelf: Shelf, log: AccessLog | None = None) -> Starlette:
             compresslevel=COMPRESSION_LEVEL,
             exclude_content_types=(*DEFAULT_EXCLUDED_CONTENT_TYPES, "application/x-hdf5"),
         ),
+        Middleware(Faults),
     ]
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
     app.router.redirect_slashes = False  # a redirect would repeat whatever host the request named
     app.state.shelf = shelf
+    app.state.lines = Semaphore(LINES_AT_ONCE)
     # Known by name: none is looked for on disk, whatever a request names.
     app.state.static = {
         path.relative_to(STATIC).as_posix(): StaticFile(path)
@@ -143,11 +162,14 @@ async def info(request: Request) -> Response:
     """One table: parameters, rules, counts, histogram."""
     name, shelf = request.path_params["name"], _shelf(request)
 
-    def told() -> tuple[Served, bytes]:
+    def told() -> Response:
         served = shelf.find(name)
-        return served, encoded(served.info)
+        lasts = lifetime(request, served)
+        return table_reply(
+            request, served, encoded(served.info), lasts if lasts == FOR_EVER else ASK_AGAIN
+        )
 
-    return table_reply(request, *await run_in_threadpool(told))
+    return await run_in_threadpool(told)
 
 
 async def probe(request: Request) -> Response:
@@ -156,14 +178,15 @@ async def probe(request: Request) -> Response:
         return await _probe_many(request)
     position = position_of(request)
     _SINGLE.inc()
-    return await _asked(request, lambda table: probe_fields(table, position))
+    quick = len(position) <= QUICK_TEXT
+    return await _asked(request, lambda table: probe_fields(table, position), quick)
 
 
 async def _probe_many(request: Request) -> Response:
     positions, indices = batch_in(await body_of(request))
     if positions is not None:
         _TEXTS.inc(len(positions))
-        quick = len(positions) <= QUICK_POSITIONS
+        quick = sum(map(len, positions)) <= QUICK_CHARACTERS
         return await _asked(request, lambda table: batch_fields(table, positions), quick)
     _INDICES.inc(len(indices))
     shelf, quick = _shelf(request), len(indices) <= QUICK_INDICES
@@ -173,24 +196,33 @@ async def _probe_many(request: Request) -> Response:
 async def move(request: Request) -> Response:
     """One move, and what it is worth."""
     position, made = position_of(request), move_of(request)
-    return await _asked(request, lambda table: single_move_fields(table, position, made))
+    quick = len(position) <= QUICK_TEXT
+    return await _asked(request, lambda table: single_move_fields(table, position, made), quick)
 
 
 async def line(request: Request) -> Response:
     """Best play by both sides."""
     position, limit = position_of(request, LONGEST_IN_LINE), limit_of(request)
-    return await _asked(request, lambda table: line_fields(table, position, limit), quick=False)
+    async with request.app.state.lines:
+        return await _asked(
+            request, lambda table: line_fields(table, position, limit, LINE_SECONDS), quick=False
+        )
 
 
 async def board(request: Request) -> Response:
     """One position as a picture."""
     position = position_of(request)
-    return await _asked(request, lambda table: board_fields(table, position))
+    quick = len(position) <= QUICK_TEXT
+    return await _asked(request, lambda table: board_fields(table, position), quick)
 
 
 def file(request: Request) -> Response:
     """The table's file."""
-    return file_reply(request, _shelf(request).tables.find(request.path_params["name"]))
+    shelf, name = _shelf(request), request.path_params["name"]
+    try:
+        return file_reply(request, shelf.tables.find(name))
+    except FileNotFoundError:  # deleted between these two
+        raise shelf.missing(name) from None
 
 
 async def metrics(_: Request) -> Response:
@@ -226,19 +258,19 @@ def _static(request: Request, name: str) -> Response:
 
 
 async def _asked(
-    request: Request, ask: Callable[[Answers], dict[str, Any] | list[Any]], quick: bool = True
+    request: Request, ask: Callable[[Answers], dict[str, Any] | list[Any]], quick: bool
 ) -> Response:
     """The answer of a table: at once if it is quick, else in a thread."""
     name, shelf = request.path_params["name"], _shelf(request)
+
+    def answered(served: Served) -> Response:
+        lasts = lifetime(request, served)
+        return table_reply(request, served, encoded(ask(served.answers)), lasts)
+
     served = shelf.known(name)
     if served and quick and served.is_quick:
-        return table_reply(request, served, encoded(ask(served.answers)))
-
-    def answered() -> tuple[Served, bytes]:
-        found = shelf.find(name)
-        return found, encoded(ask(found.answers))
-
-    return table_reply(request, *await run_in_threadpool(answered))
+        return answered(served)
+    return await run_in_threadpool(lambda: answered(shelf.find(name)))
 
 
 def _shelf(request: Request) -> Shelf:

@@ -1,12 +1,13 @@
 """Decoded tables that several worker processes have in memory once.
 
 The first worker that opens a table decodes it into a file in a folder in memory; the others map that
-file. It is known by the table's digest, so that a replaced table has a file of its own.
+file. It is known by the table's name and digest, so that a replaced table has a file of its own.
 """
 
 from __future__ import annotations
 
 import fcntl
+import logging
 import os
 import shutil
 import tempfile
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 MEMORY = Path("/dev/shm")  # noqa: S108 - only a folder of our own inside it is used
 _PREFIX = "endtable-"
 
+log = logging.getLogger("lookup.service")
+
 
 class Arena:
     """A folder of decoded tables, which only this user can read; it is gone in the end.
@@ -41,14 +44,23 @@ class Arena:
         self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
 
     def decode(self, file: TableFile) -> NDArray[np.unsignedinteger]:
-        """All records of a file, as `decode_records` gives them, in memory that is shared."""
-        path, dtype = self.folder / file.digest, Layout.of(file).dtype
+        """All records of a file, as `decode_records` gives them, in memory that is shared.
+
+        Where there is no room for more, they are this worker's own.
+        """
+        name = file.info.name
+        path = self.folder / f"{name}@{file.digest}"
         with self._locked():
             if not path.exists():
-                fresh = path.with_suffix(".new")
-                decode_records(file).tofile(fresh)
-                fresh.rename(path)
-        return np.memmap(path, dtype, mode="r").view(np.ndarray)
+                records = decode_records(file)
+                try:
+                    _write(path, records)
+                except OSError as error:
+                    log.warning("%s is not shared between workers: %s", name, error)
+                    return records
+            for other in set(self.folder.glob(f"{name}@*")) - {path}:
+                other.unlink()  # of a table that was replaced; who has it mapped keeps it
+            return np.memmap(path, Layout.of(file).dtype, mode="r").view(np.ndarray)
 
     def __enter__(self) -> Self:
         return self
@@ -62,6 +74,17 @@ class Arena:
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def _write(path: Path, records: NDArray[np.unsignedinteger]) -> None:
+    """Put a file in place, whole or not at all."""
+    fresh = path.with_name(".new")
+    try:
+        records.tofile(fresh)
+        fresh.rename(path)
+    except BaseException:
+        fresh.unlink(missing_ok=True)
+        raise
 
 
 def _sweep(place: Path) -> None:

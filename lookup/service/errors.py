@@ -10,6 +10,7 @@ import logging
 from typing import TYPE_CHECKING, NamedTuple
 
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse
 
 from lookup.errors import (
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 _LONGEST_QUOTE = 100
 
@@ -97,16 +99,40 @@ def _http(request: Request, error: Exception) -> JSONResponse:
     return _answer(kind, f"{asked} is not answered here: {error.detail.lower()}", error.headers)
 
 
-def _unexpected(_: Request, error: Exception) -> JSONResponse:
-    return _answer(_kind(error), _message(error))  # the server logs it, with its traceback
-
-
 HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], JSONResponse]] = {
     CallerError: _caller,
     EndtableError: _failure,
     HTTPException: _http,
-    Exception: _unexpected,
 }
+
+
+class Faults:
+    """Middleware: whatever else was raised is a fault of ours, which the log tells and nobody else.
+
+    Starlette would answer outside of all other middleware, without their headers.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer, in any case."""
+        begun = False
+
+        async def watched(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watched)
+        except ClientDisconnect:
+            pass  # whoever asked has gone: nobody is there to be told
+        except Exception as error:
+            log.exception("%s", scope["path"])
+            if begun:
+                raise  # half an answer is sent: all that is left is to break off
+            await _answer(_kind(error), _message(error))(scope, receive, send)
 
 
 def _kind(error: Exception) -> Kind:

@@ -10,6 +10,7 @@ from prometheus_client import (
     CONTENT_TYPE_LATEST,
     CollectorRegistry,
     Counter,
+    Gauge,
     Histogram,
     generate_latest,
 )
@@ -35,7 +36,16 @@ SECONDS = Histogram(
     registry=REGISTRY,
 )
 SENT = Counter("endtable_sent_bytes", "Bytes of answers, without their headers.", registry=REGISTRY)
+IN_PROGRESS = Gauge(
+    "endtable_requests_in_progress",
+    "Requests that are not answered yet; the one for these numbers is one.",
+    multiprocess_mode="livesum",
+    registry=REGISTRY,
+)
 POSITIONS = Counter("endtable_positions", "Positions asked about.", ["how"], registry=REGISTRY)
+
+GONE = 499
+"""Counted where nothing was answered: who asked did not wait for it."""
 
 METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS"})
 
@@ -61,7 +71,8 @@ class Observed:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        status, sent, begin = 500, 0, perf_counter()  # 500: so ends what is raised past here
+        status, sent, begin = GONE, 0, perf_counter()
+        IN_PROGRESS.inc()
 
         async def watched(message: Message) -> None:
             nonlocal status, sent
@@ -75,6 +86,7 @@ class Observed:
             await self._app(scope, receive, watched)
         finally:
             seconds = perf_counter() - begin
+            IN_PROGRESS.dec()
             # The pattern of the path, not the path: labels must not grow with what people ask.
             route = getattr(scope.get("route"), "path", "none")
             method = scope["method"] if scope["method"] in METHODS else "other"

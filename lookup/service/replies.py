@@ -1,8 +1,8 @@
 """Answers as responses: JSON with what a cache must know, and files that may be replaced meanwhile.
 
 A position's value never changes: answers of our own games may be kept for a day, and for ever if the
-request named the digest of the table. What somebody else's rules say is asked for again each time, and
-costs nothing if the entity tag is still the same.
+request named the digest of the table. What somebody else's rules say, and what a table says of itself,
+is asked for again each time, and not sent if the entity tag is still the same.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import mimetypes
 import os
+import re
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
-from lookup.service.errors import MalformedRequestError, OtherDigestError, RangeError
+from lookup.service.errors import OtherDigestError, RangeError
 from lookup.service.requests import digest_of
 
 if TYPE_CHECKING:
@@ -33,6 +34,10 @@ ASK_AGAIN = "no-cache"
 FOR_A_DAY = "public, max-age=86400"
 FOR_EVER = "public, max-age=31536000, immutable"
 
+_RANGES = re.compile(
+    r"bytes=(\s*(\d{1,18}-\d{0,18}|-\d{1,18})\s*)(,\s*(\d{1,18}-\d{0,18}|-\d{1,18})\s*)*"
+)
+
 
 def encoded(content: Any) -> bytes:
     """Content as JSON."""
@@ -44,26 +49,26 @@ def json_reply(content: Any) -> Response:
     return Response(encoded(content), media_type=JSON)
 
 
-def table_reply(request: Request, served: Served, body: bytes) -> Response:
-    """JSON that a table, or a formula, answered.
-
-    Raises:
-        OtherDigestError: the request wants the answer of another table.
-    """
-    lasts = _lasts(request, served)
+def table_reply(request: Request, served: Served, body: bytes, lasts: str) -> Response:
+    """JSON that a table, or a formula, answered."""
     if request.method == "POST":
         return Response(body, media_type=JSON)
     headers = {"etag": served.entity_tag, "cache-control": lasts}
     return _unless_known(request, Response(body, media_type=JSON, headers=headers))
 
 
-def _lasts(request: Request, served: Served) -> str:
-    """How long an answer may be kept."""
-    if wanted := digest_of(request):
-        if served.digest is None or not served.digest.startswith(wanted):
-            raise OtherDigestError(served.answers.name, wanted, served.digest)
-        return FOR_EVER
-    return FOR_A_DAY if served.is_ours else ASK_AGAIN
+def lifetime(request: Request, served: Served) -> str:
+    """How long an answer may be kept.
+
+    Raises:
+        OtherDigestError: the request wants the answer of another table.
+    """
+    wanted = digest_of(request)
+    if wanted and not (served.digest and served.digest.startswith(wanted)):
+        raise OtherDigestError(served.answers.name, wanted, served.digest)
+    if not served.is_ours:
+        return ASK_AGAIN
+    return FOR_EVER if wanted else FOR_A_DAY
 
 
 def _unless_known(request: Request, response: Response) -> Response:
@@ -94,14 +99,19 @@ class StaticFile:
 
 
 def file_reply(request: Request, path: Path) -> Response:
-    """A table's file, whole or by ranges."""
+    """A table's file, whole or by ranges.
+
+    Raises:
+        FileNotFoundError: it is gone.
+    """
     return _unless_known(request, RangedFile(path))
 
 
 class RangedFile(FileResponse):
     """A file, whole or in ranges, which stays the same while it is sent, whatever replaces it.
 
-    A bad range is raised: the base class would answer plain text.
+    What is no range is ignored, as HTTP wants it; a range that the file does not have is raised: the
+    base class would answer plain text.
     """
 
     def __init__(self, path: Path) -> None:
@@ -127,14 +137,21 @@ class RangedFile(FileResponse):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send it, or raise before anything is sent."""
+        given = Headers(scope=scope).get("range", "")
+        if scope["method"] != "GET" or not _is_range(given):
+            scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"range"]}
 
         async def checked(message: Message) -> None:
-            given = Headers(scope=scope).get("range", "")
-            status = message.get("status")
-            if status == 416:
+            if message.get("status") == 416:
                 raise RangeError(given, Headers(raw=message["headers"])["content-range"])
-            if status == 400:
-                raise MalformedRequestError(f"{given[:100]!r} is not a range: expected 'bytes=0-99'")
             await send(message)
 
         await super().__call__(scope, receive, checked)
+
+
+def _is_range(given: str) -> bool:
+    """Whether a header asks for ranges of bytes, each from its first to its last."""
+    if not _RANGES.fullmatch(given):
+        return False
+    spans = (span.strip().split("-") for span in given.partition("=")[2].split(","))
+    return all(not first or not last or int(first) <= int(last) for first, last in spans)

@@ -7,7 +7,9 @@ import gc
 import os
 import signal
 import socket
-from contextlib import contextmanager, nullcontext, suppress
+import tempfile
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 import uvicorn
@@ -52,20 +54,24 @@ def serve(
     """
     if workers > 1 and not hasattr(os, "fork"):
         raise FailureError("this system cannot run several workers: expected --workers 1")
+    # Signals are how a server is stopped; uvicorn finishes its work and then raises them once more.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
+        suppress(KeyboardInterrupt),
         listener(host, port) as listening,
         AccessLog.opened(access_log) as log,
-        _shared() if workers > 1 else nullcontext(decode_records) as decode,
+        _shared() if workers > 1 else _alone() as decode,
     ):
         from lookup.service.app import create_app  # it counts, and `_shared` settles where
 
         app = create_app(Shelf(tables, decode), log)
         gc.freeze()  # what is there now stays: looking at it again and again would only cost time
-        announce(address(listening))
+        started = partial(announce, address(listening))
         if workers == 1:
+            started()
             _answer(app, listening)
         else:
-            supervise(lambda: _answer(app, listening), workers, STOP_SECONDS)
+            supervise(lambda: _answer(app, listening), workers, STOP_SECONDS, started)
 
 
 def _answer(app: Starlette, listening: socket.socket) -> None:
@@ -79,10 +85,7 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
         server_header=False,
         ws="none",
     )
-    # Signals are how a server is stopped; uvicorn finishes its work and then raises them once more.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run(sockets=[listening])
+    uvicorn.Server(config).run(sockets=[listening])
 
 
 @contextmanager
@@ -90,11 +93,17 @@ def _shared() -> Iterator[Decode]:
     """What the workers have together: decoded tables, and the numbers they count."""
     from lookup.service.arena import Arena  # not on Windows, which has no workers
 
-    with Arena() as arena:
-        counted = arena.folder / "metrics"
-        counted.mkdir()
-        os.environ[METRICS_VARIABLE] = str(counted)
+    # Counted on disk: where there is no room for what is mapped, a process is killed.
+    with Arena() as arena, tempfile.TemporaryDirectory(prefix="endtable-metrics-") as counted:
+        os.environ[METRICS_VARIABLE] = counted
         yield arena.decode
+
+
+@contextmanager
+def _alone() -> Iterator[Decode]:
+    """A single process has all of it to itself."""
+    os.environ.pop(METRICS_VARIABLE, None)
+    yield decode_records
 
 
 def listener(host: str, port: int) -> socket.socket:

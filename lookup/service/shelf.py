@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from threading import Lock
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -17,6 +17,7 @@ from lookup.errors import CallerError, MissingTableError, TableFileError
 from lookup.games import closed_form
 from lookup.records import decode_records
 from lookup.response import info_fields, is_unknown
+from lookup.service.errors import TooLargeError
 from lookup.table import Table
 
 if TYPE_CHECKING:
@@ -29,11 +30,10 @@ if TYPE_CHECKING:
 NOTICED_AFTER = 1.0
 """Seconds in which a table is not looked for again: a replaced file is noticed no later."""
 
-MOST_BITS = 2000
-"""Games of more than 2^2000 positions are not played here: a single move would take seconds."""
+MOST_BITS = 1000
+"""Games of more than 2^1000 positions are not played here: a single move would take seconds."""
 
-MOST_KEPT = 1000
-"""Closed forms that are remembered; there is no end to the names that people can think of."""
+REMEMBERED_FORMULAS = 256
 
 FileIdentity: TypeAlias = tuple[int, int, int, int]
 
@@ -45,11 +45,9 @@ log = logging.getLogger("lookup.service")
 
 @dataclass(eq=False)
 class Served:
-    """What answers for a name, and when it was last looked for."""
+    """What answers for a name."""
 
     answers: Answers
-    file: FileIdentity | None  # None: a closed form
-    looked: float
 
     @cached_property
     def is_ours(self) -> bool:
@@ -58,8 +56,8 @@ class Served:
 
     @cached_property
     def is_quick(self) -> bool:
-        """Whether a probe takes microseconds: in memory, by rules that we know."""
-        return self.is_ours and (not isinstance(self.answers, Table) or self.answers.is_in_memory)
+        """Whether a probe takes microseconds: a table in memory, by rules that we know."""
+        return self.is_ours and isinstance(self.answers, Table) and self.answers.is_in_memory
 
     @cached_property
     def digest(self) -> str | None:
@@ -78,6 +76,22 @@ class Served:
         return info_fields(self.answers)
 
 
+class Place:
+    """A name on the shelf that has, or had, a file: what was found there, and when."""
+
+    def __init__(self) -> None:
+        self.lock = Lock()
+        self.file: FileIdentity | None = None
+        self.served: Served | None = None
+        self.error: TableFileError | MissingTableError | None = None  # of the file, if it is no table
+        self.looked = float("-inf")
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether it was looked for just now."""
+        return monotonic() - self.looked <= NOTICED_AFTER
+
+
 class Shelf:
     """What answers for a name. Safe to share between threads.
 
@@ -89,29 +103,40 @@ class Shelf:
     def __init__(self, tables: Tablebase, decode: Decode = decode_records) -> None:
         self.tables = tables
         self._decode = decode
-        self._served: dict[str, Served] = {}
-        self._lock = Lock()
+        self._places: dict[str, Place] = {}
 
     def known(self, name: str) -> Served | None:
-        """What answers for a name, if it was looked for just now: no file is touched."""
-        served = self._served.get(name)
-        if served is None or monotonic() - served.looked > NOTICED_AFTER:
-            return None
-        return served
+        """The table of a name, if it was looked for just now: no file is touched."""
+        place = self._places.get(name)
+        return place.served if place and place.is_fresh else None
 
     def find(self, name: str) -> Served:
         """What answers for a name.
 
         Raises:
             MissingTableError: there is no such table, and no closed form.
+            TooLargeError: there is a closed form, but of a game that is too large to be played here.
             TableFileError: its file cannot be used.
         """
         if served := self.known(name):
             return served
-        with self._lock:
-            if served := self.known(name):
+        try:
+            path = self.tables.find(name)
+            file = _identity(path)
+        except (MissingTableError, FileNotFoundError) as error:
+            self._places.pop(name, None)
+            if served := _formula(name):
                 return served
-            return self._look(name)
+            missing = error if isinstance(error, MissingTableError) else self.missing(name)
+            raise missing from None
+        place = self._places.setdefault(name, Place())  # there are no more than files
+        with place.lock:
+            if not place.is_fresh or place.file != file:
+                self._look(name, place, file)
+        if place.served is None:
+            assert place.error
+            raise place.error
+        return place.served
 
     def stored(self, answers: Answers) -> Table:
         """The table that answers, where a formula will not do: it knows nothing of indices.
@@ -121,43 +146,42 @@ class Shelf:
         """
         if isinstance(answers, Table):
             return answers
-        raise MissingTableError(answers.name, self.tables.directories, answers.game.build_command)
+        raise self.missing(answers.name)
 
-    def _look(self, name: str) -> Served:
+    def missing(self, name: str) -> MissingTableError:
+        """The error that says which command builds a table that is not there."""
         try:
-            path = self.tables.find(name)
-        except MissingTableError as missing:
-            self._served.pop(name, None)
-            served = Served(_formula(name, missing), None, monotonic())
-            if len(self._served) < MOST_KEPT:
-                self._served[name] = served
-            return served
-        old, file = self._served.get(name), _identity(path)
-        if old is None or old.file != file:
-            self._served[name] = self._open(name, old, file)
-        self._served[name].looked = monotonic()
-        return self._served[name]
+            self.tables.find(name)
+        except MissingTableError as error:
+            return error
+        return MissingTableError(name, self.tables.directories)  # it has come back this moment
 
-    def _open(self, name: str, old: Served | None, file: FileIdentity) -> Served:
-        try:
-            table = self.tables.open(name, self._decode)
-            table.close_when_unused()
-            return Served(table, file, monotonic())
-        except (TableFileError, MissingTableError) as error:
-            if old is None or old.file is None:
-                raise
-            log.warning("%s stays as it was: its new file cannot be used (%s)", name, error)
-            return old
+    def _look(self, name: str, place: Place, file: FileIdentity) -> None:
+        """Open the file of a name, unless it is the one that was looked at before."""
+        if place.file != file:
+            try:
+                table = self.tables.open(name, self._decode)
+                table.close_when_unused()
+                place.served, place.error = Served(table), None
+            except (TableFileError, MissingTableError) as error:
+                place.error = error
+                if place.served:
+                    log.warning("%s stays as it was: its new file cannot be used (%s)", name, error)
+        place.file, place.looked = file, monotonic()
 
 
-def _formula(name: str, missing: MissingTableError) -> Answers:
+@lru_cache(maxsize=REMEMBERED_FORMULAS)
+def _formula(name: str) -> Served | None:
+    """What answers for a name without a table, if there is a formula."""
     try:
         answers = closed_form(name)
     except CallerError:
-        raise missing from None
+        return None
     if answers.game.size.bit_length() > MOST_BITS:
-        raise missing
-    return answers
+        raise TooLargeError(
+            f"{name!r} is too large to be played here: expected at most 2^{MOST_BITS} positions"
+        )
+    return Served(answers)
 
 
 def _identity(path: Path) -> FileIdentity:

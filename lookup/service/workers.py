@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import sys
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 from lookup.errors import FailureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import FrameType
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -24,18 +25,24 @@ SHORTEST_LIFE = 2.0
 """Seconds. Workers that live no longer are not started again for ever."""
 
 MOST_FAILURES = 5
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _POLL = 0.05
 
+log = logging.getLogger("lookup.service")
 
-def supervise(work: Callable[[], None], workers: int, stop_seconds: float) -> None:
+
+def supervise(
+    work: Callable[[], None], workers: int, stop_seconds: float, started: Callable[[], object]
+) -> None:
     """Do `work` in so many processes until Ctrl-C or SIGTERM; one that dies is started again.
 
-    Each worker ends by itself when it is sent SIGTERM, or is killed after `stop_seconds` and some more.
+    `started` is called once all of them are. Each worker ends by itself when it is sent SIGTERM, or is
+    killed after `stop_seconds` and some more.
 
     Raises:
         FailureError: workers die as soon as they are started.
     """
-    Supervisor(work, workers, stop_seconds).run()
+    Supervisor(work, workers, stop_seconds).run(started)
 
 
 class Supervisor:
@@ -50,13 +57,14 @@ class Supervisor:
         self._failures = 0
         self._stopping = False
 
-    def run(self) -> None:
+    def run(self, started: Callable[[], object]) -> None:
         """Keep the workers running, until a signal ends it."""
-        before = {one: signal.signal(one, self._stop) for one in (signal.SIGINT, signal.SIGTERM)}
+        before = {one: signal.signal(one, self._stop) for one in SIGNALS}
         try:
+            self._start_missing()
+            started()
             while not self._stopping:
-                while len(self._started) < self._workers:
-                    self._start()
+                self._start_missing()
                 self._reap()
                 if self._failures > MOST_FAILURES:
                     raise FailureError(f"{self._failures} workers in a row ended as soon as they began")
@@ -71,22 +79,30 @@ class Supervisor:
     def _stop(self, _signal: int, _frame: FrameType | None) -> None:
         self._stopping = True
 
+    def _start_missing(self) -> None:
+        while len(self._started) < self._workers and not self._stopping:
+            self._start()
+
     def _start(self) -> None:
+        # A signal that comes now waits until whoever gets it can follow it.
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
         with warnings.catch_warnings():
             # numpy has threads of its own that wait for work: safe to leave behind, but warned of.
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process == 0:
-            self._be_a_worker()
+            self._be_a_worker(before)
         self._started[process] = time.monotonic()
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _be_a_worker(self) -> None:
+    def _be_a_worker(self, mask: Iterable[int]) -> None:
         code = 1
         try:
             os.close(self._alive[1])
             threading.Thread(target=self._end_with_parent, daemon=True).start()
-            for one in (signal.SIGINT, signal.SIGTERM):
+            for one in SIGNALS:
                 signal.signal(one, signal.default_int_handler)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             self._work()
             code = 0
         except KeyboardInterrupt:
@@ -105,12 +121,23 @@ class Supervisor:
 
     def _reap(self) -> None:
         """Forget workers that have ended; whether they were failures is told by how long they lived."""
+        from prometheus_client.multiprocess import mark_process_dead  # not before it is settled where
+
         for process, begin in list(self._started.items()):
-            if os.waitpid(process, os.WNOHANG)[0] == 0:
+            ended, status = os.waitpid(process, os.WNOHANG)
+            if not ended:
                 continue
             del self._started[process]
+            mark_process_dead(process)  # type: ignore[no-untyped-call]  # it has no types
             lived = time.monotonic() - begin
             self._failures = self._failures + 1 if lived < SHORTEST_LIFE else 0
+            if not self._stopping:
+                log.warning(
+                    "worker %d ended with %d after %.1f s",
+                    process,
+                    os.waitstatus_to_exitcode(status),
+                    lived,
+                )
 
     def _end(self) -> None:
         for process in self._started:
