@@ -1,14 +1,14 @@
 """Fixtures of tests that look at the page as a person does: Chromium, driven by Playwright.
 
 `page` opens what the server at `address` serves, `explorer` is the same page in the words of
-explorer.py, and `visit` is for a page more, or for a phone. `ENDTABLE_BROWSER=required`, which CI sets,
-makes a missing browser a failure; elsewhere these tests are skipped without one.
+explorer.py, and `visit` is for another visitor, or for a phone. `ENDTABLE_BROWSER=required`, which CI
+sets, makes a missing browser a failure; elsewhere these tests are skipped without one.
 """
 
 from __future__ import annotations
 
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
@@ -19,7 +19,7 @@ from tests.chromium import NAMES, VARIABLE, find_chromium
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from playwright.sync_api import Browser, ConsoleMessage, Page, Request, WebError
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Error, Page, Request
 
     from tests.explorer import Explorer
 
@@ -83,14 +83,34 @@ class Visit(Protocol):
 def visit(chromium: Browser, address: str, complaints: list[str]) -> Iterator[Visit]:
     """Opens pages; in the end there must be no complaints about any of them."""
     with ExitStack() as stack:
-        yield lambda **options: stack.enter_context(_watched(chromium, address, complaints, options))
+
+        def enter(**options: Any) -> Page:
+            context = stack.enter_context(chromium.new_context(base_url=address, **options))
+            return _watched(context, address, complaints)
+
+        yield enter
     assert not complaints, "\n".join(complaints)
 
 
+@pytest.fixture(scope="module")
+def profile(chromium: Browser, address: str) -> Iterator[BrowserContext]:
+    """One for each module: what it has read once it does not have to read again for the next test."""
+    with chromium.new_context(base_url=address) as context:
+        yield context
+
+
 @pytest.fixture
-def page(visit: Visit) -> Page:
-    """An empty page; `page.goto("/")` opens the explorer."""
-    return visit()
+def page(profile: BrowserContext, address: str, complaints: list[str]) -> Iterator[Page]:
+    """An empty page, which knows nothing of those before; `page.goto("/")` opens the explorer.
+
+    In the end there must be no complaints about it.
+    """
+    page = _watched(profile, address, complaints)
+    kept = {"origin": address.rstrip("/"), "storageTypes": "local_storage"}
+    profile.new_cdp_session(page).send("Storage.clearDataForOrigin", kept)
+    yield page
+    page.close()
+    assert not complaints, "\n".join(complaints)
 
 
 @pytest.fixture
@@ -101,11 +121,8 @@ def explorer(page: Page) -> Explorer:
     return Explorer(page)
 
 
-@contextmanager
-def _watched(
-    chromium: Browser, address: str, complaints: list[str], options: dict[str, Any]
-) -> Iterator[Page]:
-    """A page whose complaints are collected.
+def _watched(context: BrowserContext, address: str, complaints: list[str]) -> Page:
+    """A new page whose complaints are collected.
 
     They are: errors on the console (Chromium also puts answers of 400 and above there), exceptions that
     nobody caught, and requests to anybody but the server.
@@ -115,17 +132,17 @@ def _watched(
         if message.type == "error":
             complaints.append(f"console: {message.text} ({message.location.get('url')})")
 
-    def thrown(error: WebError) -> None:
-        complaints.append(f"thrown: {error.error}")
+    def thrown(error: Error) -> None:
+        complaints.append(f"thrown: {error}")
 
     def asked(request: Request) -> None:
         url = urlsplit(request.url)
         if url.scheme not in ("data", "blob") and url.netloc != urlsplit(address).netloc:
             complaints.append(f"asked somebody else: {request.url}")
 
-    with chromium.new_context(base_url=address, **options) as context:
-        context.set_default_timeout(SECONDS * 1000)
-        context.on("console", console)
-        context.on("weberror", thrown)
-        context.on("request", asked)
-        yield context.new_page()
+    context.set_default_timeout(SECONDS * 1000)
+    page = context.new_page()
+    page.on("console", console)
+    page.on("pageerror", thrown)
+    page.on("request", asked)
+    return page

@@ -22,6 +22,7 @@ from tests.browser import chromium as chromium
 from tests.browser import complaints as complaints
 from tests.browser import explorer as explorer
 from tests.browser import page as page
+from tests.browser import profile as profile
 from tests.browser import visit as visit
 
 if TYPE_CHECKING:

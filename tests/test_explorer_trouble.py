@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.explorer import Explorer
 from tests.serving import Server, running
 
 if TYPE_CHECKING:
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from playwright.sync_api import Route
 
-    from tests.explorer import Explorer
+    from tests.browser import Visit
 
 
 @pytest.fixture(scope="module")
@@ -120,8 +121,9 @@ def test_what_is_no_answer_is_said_and_tried_again(explorer: Explorer, complaint
 
 
 def test_a_server_that_stops_leaves_the_board_and_a_sentence(
-    explorer: Explorer, complaints: list[str], server: Server
+    visit: Visit, complaints: list[str], server: Server
 ) -> None:
+    explorer = Explorer(visit())  # who has seen nothing before
     explorer.open("tactics-3x3")
     explorer.play("a1")
     explorer.play("b2")

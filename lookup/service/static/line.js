@@ -138,7 +138,12 @@ async function go(step) {
 async function picture(of) {
   const { position } = of.path[of.from + of.step];
   if (boardFor(shown.info).needsPicture && !of.pictures.has(position)) {
-    of.pictures.set(position, (await source.board(shown.info.table, position)).board);
+    busy("picture", true);
+    try {
+      of.pictures.set(position, (await source.board(shown.info.table, position)).board);
+    } finally {
+      busy("picture", false);
+    }
     if (of === line) {
       page.redraw();
     }
