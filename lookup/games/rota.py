@@ -11,7 +11,7 @@ are opposite, and with the hub they already have a diameter. `terminal` says it 
 
 from __future__ import annotations
 
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, ClassVar, Self
 
 from lookup.errors import InvalidPositionError
@@ -97,9 +97,9 @@ def turn(index: int, k: int) -> int:
     return image
 
 
-@cache
+@lru_cache(maxsize=3 * POWERS[-1])
 def _sides(index: int) -> tuple[int, int]:
-    """The masks of mine and theirs; remembered, of all 3^9 indices if need be."""
+    """The masks of mine and theirs; remembered, of all indices if need be."""
     return pieces(index, 1), pieces(index, 2)
 
 
@@ -291,7 +291,7 @@ class Rota(Game):
         return self._text(index, "x" if count(mine) == count(theirs) else "o")
 
     @staticmethod
-    @cache
+    @lru_cache(maxsize=6 * POWERS[-1])
     def _text(index: int, mover: str) -> str:
         signs = "." + mover + ("o" if mover == "x" else "x")
         cells = "".join(signs[index // power % 3] for power in POWERS)
