@@ -71,7 +71,7 @@ class Answers(ABC):
         """
         worth = self._worth
         moves = [Move(step.text, step.position, worth(step)) for step in self._steps(position)]
-        moves.sort(key=by_worth)
+        moves.sort(key=lambda move: preference(move.value))
         return moves
 
     def best(self, position: str) -> Move | None:
@@ -116,7 +116,7 @@ class Answers(ABC):
             valued = [(step, self._worth(step)) for step in self._steps(position)]
             if not valued:
                 return
-            step, value = min(valued, key=lambda one: _preference(one[1]))
+            step, value = min(valued, key=lambda one: preference(one[1]))
             yield Move(step.text, step.position, value)
             if step.end is not None:
                 return
@@ -161,13 +161,8 @@ class ClosedForm(Answers):
         return self.probe(step.position)
 
 
-def _preference(value: Value) -> int:
+def preference(value: Value) -> int:
     """What comes first is smaller: wins, draws, losses; a winner hurries, a loser delays."""
     outcome, remoteness, _ = value
     plies = remoteness or 0
     return (Outcome.WIN - outcome << _PLY_BITS) + (-plies if outcome is Outcome.LOSS else plies)
-
-
-def by_worth(move: Move) -> int:
-    """The key by which moves are sorted, best first."""
-    return _preference(move.value)

@@ -57,22 +57,6 @@ class Layout(NamedTuple):
         )
 
 
-class Opposites(dict[int, Value]):
-    """What a palette holds, seen by the other player; a KeyError for 'not a position'."""
-
-    def __init__(self, palette: Mapping[int, Value | None]) -> None:
-        super().__init__()
-        self._palette = palette
-
-    def __missing__(self, record: int) -> Value:
-        value = self._palette[record]
-        if value is None:
-            raise KeyError(record)
-        if len(self) < _PALETTE_LIMIT:
-            self[record] = -value
-        return -value
-
-
 class Palette(dict[int, Value | None]):
     """Record to `Value`, made when first asked for and then shared; None for 'not a position'."""
 

@@ -3,29 +3,24 @@
 from __future__ import annotations
 
 import weakref
+from functools import cached_property, reduce
+from operator import xor
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from lookup.answers import Answers, Move, by_worth
+from lookup.answers import Answers, Move, preference
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games import load_game
 from lookup.games.base import Game
 from lookup.reader import TableFile
-from lookup.records import (
-    DecodedRecords,
-    Layout,
-    Opposites,
-    decode_records,
-    decoded,
-    open_records,
-)
+from lookup.records import DecodedRecords, Layout, decode_records, decoded, open_records
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
     from os import PathLike
     from types import TracebackType
 
@@ -36,8 +31,27 @@ if TYPE_CHECKING:
     from lookup.reader import Rules
     from lookup.records import Decode
 
+_MOST_WORTHS = 1 << 16
 CACHE_BYTES = 64 * 1024 * 1024
 _STRETCH = 1 << 22
+
+
+class Worths(dict[int, tuple[int, Value]]):
+    """Records as what a move there is worth, and its rank among others; KeyError for no position."""
+
+    def __init__(self, palette: Mapping[int, Value | None]) -> None:
+        super().__init__()
+        self._palette = palette
+
+    def __missing__(self, record: int) -> tuple[int, Value]:
+        after = self._palette[record]
+        if after is None:
+            raise KeyError(record)
+        value = -after
+        worth = preference(value), value
+        if len(self) < _MOST_WORTHS:
+            self[record] = worth
+        return worth
 
 
 class Table(Answers):
@@ -67,9 +81,10 @@ class Table(Answers):
         self._size = self._file.info.size
         self._layout = Layout.of(self._file)
         self._is_sum = self.game.plays_sums
+        self._named = self.game.move_name if self.game.is_ours() else self.game.named
         # The usual game, for which `moves` has a shorter way.
         self._is_usual = type(self.game).moves is Game.moves and not self._is_sum and not self._is_alone
-        self._opposites = Opposites(self._palette)
+        self._worths = Worths(self._palette)
         self._period = Period.from_text(self.info.period) if self.info.period else None
 
     @property
@@ -171,17 +186,17 @@ class Table(Answers):
         """
         if not self._is_usual:
             return super().moves(position)
-        game, records, worth = self.game, self._by_index, self._opposites
-        index, name, text = game.parse(position), game.named, game.format
+        game, records, worths = self.game, self._by_index, self._worths
+        index, named, text = game.parse(position), self._named, game.format
+        ranked: list[tuple[int, int, Move]] = []
         try:
-            moves = [
-                Move(name(index, after), text(after), worth[records[after]])
-                for after in game.successors_of(index)
-            ]
+            for after in game.successors_of(index):
+                rank, value = worths[records[after]]
+                ranked.append((rank, len(ranked), Move(named(index, after), text(after), value)))
         except LookupError:  # a table that does not fit the rules: the longer way says what is wrong
             return super().moves(position)
-        moves.sort(key=by_worth)
-        return moves
+        ranked.sort()
+        return [move for _, _, move in ranked]
 
     def probe_many(self, indices: ArrayLike) -> Values:
         """The values of many indices at once; those that are not positions have outcome 0.
@@ -234,11 +249,20 @@ class Table(Answers):
         """The value of a sum: of its only component, or by the exclusive or of all Grundy values."""
         if len(components) == 1:
             return self.probe_index(components[0])
-        grundy, size, records, palette = 0, self._size, self._by_index, self._palette
-        for index in components:
-            value = palette[records[index]] if index < size else None
-            grundy ^= (value or self.probe_index(index)).grundy or 0
+        try:
+            grundy = reduce(xor, map(self._grundies.__getitem__, components), 0)
+        except LookupError:
+            grundy = reduce(xor, (self.probe_index(index).grundy or 0 for index in components), 0)
         return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
+
+    @cached_property
+    def _grundies(self) -> list[int]:
+        """The Grundy values of all indices of a small table; none of a large one, or one with holes."""
+        if self._size > _MOST_WORTHS:
+            return []
+        values = self.probe_many(np.arange(self._size))
+        whole = values.grundy is not None and bool(values.outcome.all())
+        return values.grundy.tolist() if whole and values.grundy is not None else []
 
     def scan(self) -> Iterator[tuple[int, Values]]:
         """All indices in order, a stretch at a time: its first index, and its values.

@@ -11,13 +11,15 @@ from lookup.games.mask_game import MaskGame
 from lookup.games.parameters import parameter
 
 MAX_CELLS = 36
+_PIECE_CELLS = 12
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
 
 
-@lru_cache(maxsize=4096)
-def _row_text(bits: int, cols: int) -> str:
-    """One row; remembered, since the moves of a position change few of them."""
-    return format(bits, f"0{cols}b")[::-1].replace("0", ".").replace("1", "X")
+@lru_cache(maxsize=2 << _PIECE_CELLS)
+def _text(bits: int, cols: int, rows: int) -> str:
+    """The text of some rows; remembered, since moves leave most of a board as it was."""
+    cells = format(bits, f"0{rows * cols}b")[::-1].replace("0", ".").replace("1", "X")
+    return "/".join([cells[at : at + cols] for at in range(0, rows * cols, cols)])
 
 
 def _letters(col: int) -> str:
@@ -113,9 +115,19 @@ class Tactics(MaskGame):
 
     def format(self, index: int) -> str:
         """Index to text."""
-        cols = self.cols
-        row = (1 << cols) - 1
-        return "/".join([_row_text(index >> at & row, cols) for at in range(0, self.cells, cols)])
+        return "/".join(
+            [_text(index >> at & mask, cols, rows) for at, mask, cols, rows in self._pieces]
+        )
+
+    @cached_property
+    def _pieces(self) -> tuple[tuple[int, int, int, int], ...]:
+        """The board in pieces of whole rows, of few cells: place of the first cell, mask, size."""
+        together = max(1, _PIECE_CELLS // self.cols)
+        pieces = []
+        for row in range(0, self.rows, together):
+            rows = min(together, self.rows - row)
+            pieces.append((row * self.cols, (1 << rows * self.cols) - 1, self.cols, rows))
+        return tuple(pieces)
 
     def move_name(self, index: int, after: int) -> str:
         """First and last cell of the run, or the one cell."""

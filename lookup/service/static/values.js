@@ -43,5 +43,5 @@ export function mistakeAt(path, at, level) {
   const late = move.remoteness - best.remoteness;
   return late === 0
     ? null
-    : { grave: false, words: late > 0 ? `slower by ${late}` : `faster by ${-late}` };
+    : { grave: false, words: late > 0 ? `slower by ${late}` : `lost sooner by ${-late}` };
 }
