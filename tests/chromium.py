@@ -10,7 +10,8 @@ import shutil
 import sys
 
 VARIABLE = "ENDTABLE_CHROMIUM"
-NAMES = ("chromium", "chromium-browser", "google-chrome")
+NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+"""The first is Chromium without its windows: it takes three quarters of the time."""
 
 
 def find_chromium() -> str | None:
