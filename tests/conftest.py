@@ -37,13 +37,8 @@ SLOW = ("test_tutorial", "test_limits", "test_checkpoints", "test_catalogue", "t
 end while the others have nothing to do any more."""
 
 
-@pytest.hookimpl(tryfirst=True)  # xdist looks for groups after this
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.path.stem not in SLOW)  # keeps the order otherwise
-    for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
-            # With --dist loadgroup a module stays with one worker, and starts one browser.
-            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 def examples() -> set[str]:

@@ -99,7 +99,7 @@ def test_every_position_of_4x4_agrees_with_recursion(normal: bool) -> None:
 
 @pytest.mark.parametrize(
     ("board", "normal"),
-    [((2, 9), False), ((2, 9), True), ((3, 6), False), ((3, 6), True), ((4, 5), False)],
+    [((2, 9), False), ((2, 9), True), ((3, 6), False), ((3, 6), True)],
     ids=str,
 )
 def test_larger_boards_agree_with_layers(board: tuple[int, int], normal: bool) -> None:

@@ -118,8 +118,8 @@ def test_answers_that_are_under_way_are_finished_before_it_stops(how: signal.Sig
         answered: list[int] = []
 
         def ask() -> None:
-            # A line of three hundred sticks takes a good part of a second.
-            line = {"position": "|" * 300}
+            # A line of two hundred sticks takes a good part of a second.
+            line = {"position": "|" * 200}
             response = server.client.get("/api/tables/sticks-run-1-2/line", params=line)
             answered.append(len(response.json()["line"]))
 
@@ -134,5 +134,5 @@ def test_answers_that_are_under_way_are_finished_before_it_stops(how: signal.Sig
 
 
 def len_of_line() -> int:
-    command = run("lookup", "line", "sticks-run-1-2", "|" * 300, "--json")
+    command = run("lookup", "line", "sticks-run-1-2", "|" * 200, "--json")
     return len(json.loads(command.out)["line"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -69,7 +70,9 @@ EVERYTHING: dict[str, Any] = {"json": {"indices": EVERY_PAGE}, "headers": {"conn
 
 
 def folders_of(process: int) -> list[Path]:
-    return list(Path("/dev/shm").glob(f"endtable-{process}-*"))
+    """Temporary folders that a server made."""
+    places = (Path("/dev/shm"), Path(tempfile.gettempdir()))
+    return [folder for place in places for folder in place.glob(f"endtable-{process}-*")]
 
 
 @needs_proc

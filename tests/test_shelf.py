@@ -211,7 +211,7 @@ def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path
         threads = [threading.Thread(target=ask) for _ in range(4)]
         for thread in threads:
             thread.start()
-        for number in range(20):
+        for number in range(12):
             replace(served, versions[(number + 1) % 2])
             time.sleep(0.15)
         stop.set()

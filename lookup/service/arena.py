@@ -39,9 +39,11 @@ class Arena:
     """
 
     def __init__(self) -> None:
-        place = MEMORY if os.access(MEMORY, os.W_OK) else Path(tempfile.gettempdir())
-        _sweep(place)
-        self.folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=place))
+        on_disk = Path(tempfile.gettempdir())
+        for place in (MEMORY, on_disk):
+            _sweep(place)
+        place = MEMORY if os.access(MEMORY, os.W_OK) else on_disk
+        self.folder = Path(tempfile.mkdtemp(prefix=own_prefix(), dir=place))
 
     def decode(self, file: TableFile) -> NDArray[np.unsignedinteger]:
         """All records of a file, as `decode_records` gives them, in memory that is shared.
@@ -74,6 +76,11 @@ class Arena:
         with (self.folder / "lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
+
+
+def own_prefix() -> str:
+    """How the names of temporary folders of this server begin, so that the next one can remove them."""
+    return f"{_PREFIX}{os.getpid()}-"
 
 
 def _write(path: Path, records: NDArray[np.unsignedinteger]) -> None:

@@ -91,10 +91,10 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
 @contextmanager
 def _shared() -> Iterator[Decode]:
     """What the workers have together: decoded tables, and the numbers they count."""
-    from lookup.service.arena import Arena  # not on Windows, which has no workers
+    from lookup.service.arena import Arena, own_prefix  # not on Windows, which has no workers
 
     # Counted on disk: where there is no room for what is mapped, a process is killed.
-    with Arena() as arena, tempfile.TemporaryDirectory(prefix="endtable-metrics-") as counted:
+    with Arena() as arena, tempfile.TemporaryDirectory(prefix=own_prefix()) as counted:
         os.environ[METRICS_VARIABLE] = counted
         yield arena.decode
 
