@@ -6,6 +6,7 @@ import os
 import shutil
 import threading
 import time
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -187,7 +188,7 @@ def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path
     # A version that is another file with another digest, and holds the same game.
     build_other_version(versions[1])
     replace(served, ROTA)
-    stop = threading.Event()
+    stop, chance = threading.Event(), Random(1)
     problems: list[str] = []
     seen: set[str] = set()
 
@@ -211,9 +212,11 @@ def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path
         threads = [threading.Thread(target=ask) for _ in range(4)]
         for thread in threads:
             thread.start()
-        for number in range(12):
-            replace(served, versions[(number + 1) % 2])
-            time.sleep(0.15)
+        replaced, deadline = 0, time.monotonic() + 60
+        while replaced < 8 or (len(seen) < 2 and time.monotonic() < deadline):
+            replaced += 1
+            replace(served, versions[replaced % 2])
+            time.sleep(chance.uniform(0.1, 0.4))  # a server looks once a second, at either version
         stop.set()
         for thread in threads:
             thread.join()
