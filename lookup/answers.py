@@ -11,7 +11,7 @@ from lookup.errors import InvalidPositionError
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from lookup.games.base import Game, Step
 
@@ -62,6 +62,14 @@ class Answers(ABC):
             return self.probe(position)
         except InvalidPositionError:
             return None
+
+    def probe_texts(self, positions: Iterable[str]) -> list[Value]:
+        """The values of many positions given as text.
+
+        Raises:
+            InvalidPositionError: one of them is not a position of this game.
+        """
+        return [self.probe(position) for position in positions]
 
     def moves(self, position: str) -> list[Move]:
         """The legal moves, best first: fast wins, slow wins, draws, slow losses, fast losses.

@@ -69,20 +69,19 @@ def probe_fields(table: Answers, position: str) -> dict[str, Any]:
 
 def batch_fields(table: Answers, positions: list[str]) -> list[dict[str, Any]]:
     """Many positions, each as `probe_fields` has it but without its moves."""
-    name, probe = table.name, table.probe
-    answers = []
-    for position in positions:
-        outcome, remoteness, grundy = probe(position)
-        answers.append(
-            {
-                "table": name,
-                "position": position,
-                "outcome": WORDS[outcome],
-                "remoteness": remoteness,
-                "grundy": grundy,
-            }
+    name = table.name
+    return [
+        {
+            "table": name,
+            "position": position,
+            "outcome": WORDS[outcome],
+            "remoteness": remoteness,
+            "grundy": grundy,
+        }
+        for position, (outcome, remoteness, grundy) in zip(
+            positions, table.probe_texts(positions), strict=True
         )
-    return answers
+    ]
 
 
 def column_fields(table: Table, indices: list[int]) -> dict[str, Any]:

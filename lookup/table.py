@@ -6,7 +6,7 @@ import weakref
 from functools import cached_property, reduce
 from operator import xor
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from lookup.records import DecodedRecords, Layout, decode_records, decoded, open
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from os import PathLike
     from types import TracebackType
 
@@ -177,6 +177,21 @@ class Table(Answers):
             except InvalidPositionError as error:
                 raise InvalidPositionError(position, error.expected) from None
         return self.probe_index(self.game.parse(position))
+
+    def probe_texts(self, positions: Iterable[str]) -> list[Value]:
+        """The values of many positions given as text.
+
+        Raises:
+            InvalidPositionError: one of them is not a position of this game.
+        """
+        if self._is_sum:
+            return super().probe_texts(positions)
+        parse, records, palette = self.game.parse, self._by_index, self._palette
+        indices = [parse(position) for position in positions]
+        values = [palette[records[index]] for index in indices]
+        if None in values:
+            raise self._outside(indices[values.index(None)])
+        return cast("list[Value]", values)
 
     def moves(self, position: str) -> list[Move]:
         """The legal moves, best first: fast wins, slow wins, draws, slow losses, fast losses.

@@ -85,6 +85,16 @@ def test_moves_follow_from_probes(tables: lookup.Tablebase) -> None:
                     assert plies(moves[0].value) == own.remoteness - 1
 
 
+def test_many_texts_have_the_values_of_each(tables: lookup.Tablebase) -> None:
+    for game in CATALOGUE:
+        table = tables[game.table_name]
+        indices = range(0, table.game.size, max(1, table.game.size // 50))
+        texts = [table.game.format(index) for index in indices if table.game.is_position(index)]
+        assert table.probe_texts(texts) == [table.probe(text) for text in texts]
+        with pytest.raises(lookup.InvalidPositionError, match="'nonsense'"):
+            table.probe_texts([*texts, "nonsense"])
+
+
 def test_best_first_means_fast_wins_and_slow_losses(tables: lookup.Tablebase) -> None:
     table = tables["tactics-4x4"]
     for index in range(0, table.game.size, 997):
