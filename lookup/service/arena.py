@@ -1,7 +1,7 @@
 """Decoded tables that several worker processes have in memory once.
 
 The first worker that opens a table decodes it into a file in a folder in memory; the others map that
-file. It is known by the table's name and digest, so that a replaced table has a file of its own.
+file. It is known by the name of the table's file and its digest, so that a replaced table has a file of its own.
 """
 
 from __future__ import annotations
@@ -50,7 +50,9 @@ class Arena:
 
         Where there is no room for more, they are this worker's own.
         """
-        name = file.info.name
+        name = (
+            file.path.stem
+        )  # as it was found; what a file calls itself must not lead out of the folder
         path = self.folder / f"{name}@{file.digest}"
         with self._locked():
             if not path.exists():
