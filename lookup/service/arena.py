@@ -1,7 +1,8 @@
 """Decoded tables that several worker processes have in memory once.
 
 The first worker that opens a table decodes it into a file in a folder in memory; the others map that
-file. It is known by the name of the table's file and its digest, so that a replaced table has a file of its own.
+file. It is known by the name of the table's file and by its digest, so that a replaced table has one of
+its own.
 """
 
 from __future__ import annotations
