@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from lookup import __version__
+from lookup import __version__, cli_files
 from lookup.console import (
     GameOption,
     GamesOption,
@@ -24,11 +24,9 @@ from lookup.console import (
     whole_number,
 )
 from lookup.errors import CallerError, FailureError, MissingTableError
-from lookup.export import Format, export_descriptor, export_file
 from lookup.games import closed_form
 from lookup.play import Against, Session, Side, seats
 from lookup.play_loop import Loop, read_line, tolerate_any_text
-from lookup.progress import Progress
 from lookup.response import info_fields, is_unknown, line_fields, move_fields, probe_fields
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
@@ -40,6 +38,7 @@ if TYPE_CHECKING:
     from lookup.values import Value
 
 app = application("Ask solved games about positions.")
+app.add_typer(cli_files.commands)
 
 PositionArgument: TypeAlias = Annotated[
     list[str] | None,
@@ -183,50 +182,6 @@ def play(
         session = Session(opened, _position(opened, position), players)
         tolerate_any_text()
         Loop(session, read_line, typer.echo, limit).run()
-
-
-@app.command(epilog="Example: lookup export rota --to csv --output rota.csv")
-def export(
-    table: TableArgument,
-    to: Annotated[Format, typer.Option("--to", help="The format.")],
-    output: Annotated[
-        Path | None,
-        typer.Option("--output", metavar="FILE", dir_okay=False, help="Default: standard output."),
-    ] = None,
-    no_text: Annotated[
-        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv and json.")
-    ] = False,
-    tables: TablesOption = None,
-    game: GameOption = None,
-) -> None:
-    """All positions of a table with their values, for other tools.
-
-    Tables of any size, but dot (a graph for Graphviz): that is for small ones. npz needs a file.
-    """
-    with open_table(find_file(table, tables), game=game) as opened:
-        # A bar would stand in the middle of what is shown.
-        shown = output is None and sys.stdout.isatty()
-        progress = Progress.silent() if shown else Progress.on_terminal()
-        with progress.stage(f"{opened.name}: export") as report:
-            if output is None:
-                export_descriptor(opened, to, sys.stdout.fileno(), text=not no_text, report=report)
-                return
-            export_file(opened, to, output, text=not no_text, report=report)
-        size = output.stat().st_size
-        typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
-
-
-@app.command("list", epilog="Example: lookup list")
-def list_tables(tables: TablesOption = None, as_json: JsonFlag = False) -> None:
-    """The tables that are here, by name, and their files."""
-    with open_tablebase(tables or [Path("tables")]) as opened:
-        found = {name: str(opened.find(name)) for name in opened}
-    if as_json:
-        print_json(found)
-        return
-    width = max(map(len, found), default=0)
-    for name, path in found.items():
-        typer.echo(f"{name:<{width}}  {path}")
 
 
 @app.command(epilog="Example: lookup info rota")

@@ -1,0 +1,69 @@
+"""The commands of `lookup` about table files themselves: where they are, and as what they can be had."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lookup.console import (
+    GameOption,
+    JsonFlag,
+    TableArgument,
+    TablesOption,
+    application,
+    find_file,
+    print_json,
+)
+from lookup.export import Format, export_descriptor, export_file
+from lookup.progress import Progress
+from lookup.table import open_table
+from lookup.tablebase import open_tablebase
+
+commands = application("Table files.")
+
+
+@commands.command(epilog="Example: lookup export rota --to csv --output rota.csv")
+def export(
+    table: TableArgument,
+    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", dir_okay=False, help="Default: standard output."),
+    ] = None,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv and json.")
+    ] = False,
+    tables: TablesOption = None,
+    game: GameOption = None,
+) -> None:
+    """All positions of a table with their values, for other tools.
+
+    Tables of any size, but dot (a graph for Graphviz): that is for small ones. npz needs a file.
+    """
+    with open_table(find_file(table, tables), game=game) as opened:
+        # A bar would stand in the middle of what is shown.
+        shown = output is None and sys.stdout.isatty()
+        progress = Progress.silent() if shown else Progress.on_terminal()
+        with progress.stage(f"{opened.name}: export") as report:
+            if output is None:
+                export_descriptor(opened, to, sys.stdout.fileno(), text=not no_text, report=report)
+                return
+            export_file(opened, to, output, text=not no_text, report=report)
+        size = output.stat().st_size
+        typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
+
+
+@commands.command("list", epilog="Example: lookup list")
+def list_tables(tables: TablesOption = None, as_json: JsonFlag = False) -> None:
+    """The tables that are here, by name, and their files."""
+    with open_tablebase(tables or [Path("tables")]) as opened:
+        found = {name: str(opened.find(name)) for name in opened}
+    if as_json:
+        print_json(found)
+        return
+    width = max(map(len, found), default=0)
+    for name, path in found.items():
+        typer.echo(f"{name:<{width}}  {path}")
