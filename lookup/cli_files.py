@@ -1,4 +1,4 @@
-"""The commands of `lookup` about table files themselves: where they are, and as what they can be had."""
+"""Commands of `lookup` about table files themselves: where they are, and in what other forms."""
 
 from __future__ import annotations
 
