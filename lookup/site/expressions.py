@@ -220,6 +220,8 @@ class Expressions:
 
     def _call(self, node: ast.Call) -> str:
         function = node.func
+        if isinstance(function, ast.Name) and function.id == "cast":
+            return self.of(node.args[1])  # which is for those who check types
         arguments = self.all_of(node.args)
         words = self._keywords(node)
         if isinstance(function, ast.Attribute):
@@ -236,7 +238,7 @@ class Expressions:
         if not node.keywords:
             return ""
         words = [
-            f"...$.named({self.of(one.value)})"
+            f"...$.words({self.of(one.value)})"
             if one.arg is None
             else f"{text_of(one.arg)}: {self.of(one.value)}"
             for one in node.keywords

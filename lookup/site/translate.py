@@ -186,7 +186,7 @@ class Module:
         if node.value is not None:
             yield from self._store(node.target, self._expressions.of(node.value))
 
-    def _store(self, target: ast.expr, value: str) -> Iterator[str]:
+    def _store(self, target: ast.expr, value: str, depth: int = 0) -> Iterator[str]:
         of = self._expressions.of
         if isinstance(target, ast.Name):
             yield f"{name_of(target.id)} = {value};"
@@ -196,7 +196,7 @@ class Module:
             yield f"$.setItem({of(target.value)}, {of(target.slice)}, {value});"
         elif isinstance(target, ast.Tuple | ast.List):
             # All of the right side is known before anything on the left is changed.
-            names = [f"$part{number}" for number in range(len(target.elts))]
+            names = [f"$part{depth}_{number}" for number in range(len(target.elts))]
             starred = [isinstance(one, ast.Starred) for one in target.elts]
             parts = [f"...{name}" if star else name for name, star in zip(names, starred, strict=True)]
             taken = f"$.unpacked({value}, {len(names)})" if not any(starred) else f"$.iter({value})"
@@ -204,7 +204,9 @@ class Module:
                 raise UntranslatableError(target, "a '*' that is not the last of an assignment")
             yield f"{{ const [{', '.join(parts)}] = {taken};"
             for one, name in zip(target.elts, names, strict=True):
-                yield from self._store(one.value if isinstance(one, ast.Starred) else one, name)
+                yield from self._store(
+                    one.value if isinstance(one, ast.Starred) else one, name, depth + 1
+                )
             yield "}"
         else:
             raise UntranslatableError(target, f"an assignment to '{ast.unparse(target)}'")

@@ -60,13 +60,27 @@ export function class_(kind, describe) {
       addMethod(kind, name, member);
     }
   }
+  addConstant(kind, "_parameters", (kind.fields ?? []).map(described));
   return kind;
 }
+
+// The types that fields may have; python.js knows them.
+export const TYPES = {};
+
+const described = ({ name, type, value, said }) => ({
+  name,
+  type: TYPES[type] ?? TYPES.int,
+  default: value ?? null,
+  least: said?.least ?? 0,
+  most: said?.most ?? 1000,
+  is_bounded: said?.bounded ?? true,
+  expected: `a whole number from ${said?.least ?? 0} to ${said?.most ?? 1000}`,
+});
 
 function addField(kind, name, { kind: type, find }) {
   const said = find?.();
   const value = said?.isParameter ? said.default : said;
-  const about = { name, type, value, isRequired: value === undefined };
+  const about = { name, type, value, said: said?.isParameter ? said : null, isRequired: value === undefined };
   const known = kind.fields.findIndex((one) => one.name === name);
   kind.fields.splice(known < 0 ? kind.fields.length : known, known < 0 ? 0 : 1, about);
 }
@@ -131,6 +145,15 @@ export function intEnum(kind, describe) {
   define(kind, Symbol.iterator, () => members[Symbol.iterator]());
   define(kind, "of", (value) => members.find((one) => eq(one, value)) ?? fail("ValueError", `no ${value}`));
   return kind;
+}
+
+// Classes of games, each with the name it has in `games`: Python makes one of the class's, if need be.
+export function named(games) {
+  for (const [name, kind] of Object.entries(games)) {
+    define(kind, "name", name);
+    define(kind.prototype, "name", name);
+  }
+  return games;
 }
 
 // --- functions --------------------------------------------------------------------------------------
@@ -263,7 +286,7 @@ function arguments_(body, given, named) {
 
 const namesOf = (body) => (isClass(body) ? body.prototype.__init__.names : body.names) ?? [];
 
-export const named = (dict) => Object.fromEntries(dict.items());
+export const words = (dict) => Object.fromEntries(dict.items());
 
 export const raised = (error) => (isClass(error) || error.prototype instanceof Exception ? new error() : error);
 

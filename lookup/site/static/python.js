@@ -1,7 +1,7 @@
 // What translated programs ask for wherever JavaScript differs from Python. They are written by
 // lookup/site/translate.py, and everything they may use is exported here under Python's own names.
 
-import { Object_, call, function_, remembered } from "./python-classes.js";
+import { call, function_, Object_, remembered, TYPES } from "./python-classes.js";
 import { Dict, eq, isNumber, iter, len, lt, PySet, Range, range, sorted, truth } from "./python-collections.js";
 import * as errors from "./python-errors.js";
 import * as numbers from "./python-numbers.js";
@@ -100,6 +100,7 @@ export { sorting as sorted };
 export const int = (value = 0, base = 10) =>
   typeof value === "string" ? numbers.parsed(value, base) : numbers.number(value);
 export const bool = (value = false) => truth(value);
+Object.assign(TYPES, { int, bool });
 export const list = (values = []) => [...iter(values)];
 export const tuple = list;
 export const set = (values = []) => new PySet(iter(values));
