@@ -109,7 +109,8 @@ def answers(game: Game, question: dict[str, Any]) -> dict[str, Any]:
                 "moves": asked(lambda text=text: game.moves(text)),
                 "board": asked(lambda text=text: game.board(text)),
                 "played": [
-                    asked(lambda text=text, move=move: game.play(text, move)) for move in question["moves"]
+                    asked(lambda text=text, move=move: game.play(text, move))
+                    for move in question["moves"]
                 ],
                 "best": asked(lambda text=text: formula.moves(text)) if formula else None,
                 "value": asked(lambda text=text: formula.probe(text)) if formula else None,

@@ -13,6 +13,7 @@ const PLACE = 44; // bytes that say where a chunk is
 const PLACES_AT_ONCE = 1024;
 const CHECKED_AT_ONCE = 100_000; // chunks; the places of more are not all fetched beforehand
 const CHECKSUM = 4; // bytes after a chunk, of a filter for other readers
+const MOST_ITEMS = 1 << 20; // numbers that are remembered after their chunk was dropped
 
 export class Damaged extends Error {}
 
@@ -20,6 +21,7 @@ export class TableFile {
   #chunks = new Remembered();
   #places = new Remembered();
   #missing = new Map();
+  #items = new Map();
 
   constructor(url, about) {
     const { bytes, chunks, digest } = about;
@@ -51,13 +53,29 @@ export class TableFile {
   // The number that a column holds at an index; some number if its chunk is not there yet: then it is
   // missing, and whatever was found must be found again after `fetchMissing`.
   item(name, index) {
-    const column = this.about.columns[name];
+    const key = `${name} ${index}`;
+    const known = this.#items.get(key);
+    if (known !== undefined) {
+      return known;
+    }
+    const found = this.#item(this.about.columns[name], index);
+    if (found === null) {
+      return 0;
+    }
+    if (this.#items.size >= MOST_ITEMS) {
+      this.#items.clear();
+    }
+    this.#items.set(key, found);
+    return found;
+  }
+
+  #item(column, index) {
     const share = (column.chunk_bytes * 8) / column.bits;
     const number = column.first + Math.floor(index / share);
     const chunk = this.#chunks.get(number);
     if (!chunk) {
       this.#missing.set(number, column);
-      return 0;
+      return null;
     }
     const at = index % share;
     if (column.bits >= 8) {
