@@ -57,13 +57,19 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def address() -> Iterator[str]:
-    """Where the packaged tables are served; a module may have a fixture of its own in its place."""
-    from tests.serving import running  # imports conftest, which imports this
+@pytest.fixture(scope="session", params=["served", "site"])
+def hosting(request: pytest.FixtureRequest) -> str:
+    """How pages come to be: from `lookup serve`, or from a site that needs no such server."""
+    return str(request.param)
 
-    with running() as server:
-        yield str(server.client.base_url)
+
+@pytest.fixture(scope="session")
+def address(hosting: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the explorer of the packaged tables is; a module may have a fixture of its own instead."""
+    from tests.serving import explorer_of  # imports conftest, which imports this
+
+    with explorer_of(hosting, tmp_path_factory.mktemp("site") / "site") as address:
+        yield address
 
 
 @pytest.fixture

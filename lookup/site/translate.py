@@ -26,16 +26,82 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 BUILTINS = frozenset(
-    "abs all any bin bool chr dict divmod enumerate filter format getattr hasattr int isinstance iter len "
-    "list map max min next object ord pow print range repr reversed round set sorted str sum tuple type "
-    "zip Exception IndexError KeyError LookupError NotImplementedError RuntimeError TypeError ValueError "
-    "frozenset".split()
+    [
+        "abs",
+        "all",
+        "any",
+        "bin",
+        "bool",
+        "chr",
+        "dict",
+        "divmod",
+        "enumerate",
+        "filter",
+        "format",
+        "getattr",
+        "hasattr",
+        "int",
+        "isinstance",
+        "iter",
+        "len",
+        "list",
+        "map",
+        "max",
+        "min",
+        "next",
+        "object",
+        "ord",
+        "pow",
+        "print",
+        "range",
+        "repr",
+        "reversed",
+        "round",
+        "set",
+        "sorted",
+        "str",
+        "sum",
+        "tuple",
+        "type",
+        "zip",
+        "Exception",
+        "IndexError",
+        "KeyError",
+        "LookupError",
+        "NotImplementedError",
+        "RuntimeError",
+        "TypeError",
+        "ValueError",
+        "frozenset",
+    ]
 )
 """What python.js has of Python's own names."""
 
 LIBRARY = frozenset(
-    "ABC IntEnum Lock NamedTuple accumulate cache cached_property chain combinations comb gcd islice "
-    "isqrt lru_cache monotonic pairwise permutations prod product reduce repeat xor".split()
+    [
+        "ABC",
+        "IntEnum",
+        "Lock",
+        "NamedTuple",
+        "accumulate",
+        "cache",
+        "cached_property",
+        "chain",
+        "combinations",
+        "comb",
+        "gcd",
+        "islice",
+        "isqrt",
+        "lru_cache",
+        "monotonic",
+        "pairwise",
+        "permutations",
+        "prod",
+        "product",
+        "reduce",
+        "repeat",
+        "xor",
+    ]
 )
 """What it has of the standard library, by name: `from functools import reduce`."""
 

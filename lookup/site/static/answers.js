@@ -52,7 +52,7 @@ async function opened(name) {
 
 function gameOf({ info, start, has_rules: hasRules }) {
   if (hasRules) {
-    return new rules.games[info.game](...Object.values(info.parameters));
+    return rules.games[info.game].from_parameters(new $.Dict(Object.entries(info.parameters)));
   }
   return new rules.UnknownGame({ ...info, name: info.table, start });
 }

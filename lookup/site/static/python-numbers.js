@@ -23,8 +23,8 @@ function arithmetic(quick, exact) {
     const [a, b] = [number(left), number(right)];
     if (typeof a === "number" && typeof b === "number") {
       const found = quick(a, b);
-      if (isExact(found)) {
-        return found;
+      if (isExact(found) || !Number.isInteger(a) || !Number.isInteger(b)) {
+        return found; // with a fraction, as those of times, nothing is exact
       }
     }
     return shortest(exact(BigInt(a), BigInt(b)));
