@@ -36,31 +36,30 @@ find_python() {
 }
 
 tools() {
-    local missing problem
+    local missing why problems=()
     mapfile -t missing < <(python tests/tools.py)
     if [ ${#missing[@]} -gt 0 ]; then
-        problem=$(install_packages "${missing[@]}")
+        why=$(install_packages "${missing[@]}")
         mapfile -t missing < <(python tests/tools.py)
+        [ ${#missing[@]} = 0 ] || problems+=("what is in the packages ${missing[*]} ($why)")
     fi
-    if [ ${#missing[@]} -gt 0 ]; then
-        problem="without ${missing[*]}: $problem"
-        problem+="; install them, or set ENDTABLE_CHROMIUM to the path of a Chromium if only that is missing"
-    else
-        problem=$(install_node_modules)
+    if command -v npm >/dev/null; then
+        why=$(install_node_modules)
+        [ -z "$why" ] || problems+=("h5wasm ($why)")
     fi
-    [ -n "$problem" ] || return 0
+    [ ${#problems[@]} -gt 0 ] || return 0
     if [ "${ENDTABLE_TOOLS:-}" = required ]; then
-        echo "error: all tests are required here, and some cannot be run $problem" >&2
+        printf 'error: all tests are required here, and some cannot be run without %s\n' "${problems[@]}" >&2
         exit 1
     fi
-    echo "some tests are left out $problem" >&2
+    printf 'some tests are left out, for want of %s\n' "${problems[@]}" >&2
 }
 
 # Installs Debian's packages, all in one call since that is what takes time. Prints why it could not.
 install_packages() {
     local as_root=()
     if [ -n "${ENDTABLE_CHROMIUM:-}" ] && ! command -v "$ENDTABLE_CHROMIUM" >/dev/null; then
-        echo "ENDTABLE_CHROMIUM is '$ENDTABLE_CHROMIUM', which is no program"
+        echo "ENDTABLE_CHROMIUM is '$ENDTABLE_CHROMIUM', which is no program: expected the path of a Chromium"
     elif ! command -v apt-get >/dev/null; then
         echo "there is no apt-get to install them with"
     elif [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
@@ -89,6 +88,6 @@ install_node_modules() {
     if npm install --prefix $folder --no-package-lock --no-audit --no-fund --loglevel error >&2; then
         echo "$wanted" >$folder/node_modules/installed
     else
-        echo "since npm could not install what $folder/package.json names"
+        echo "npm could not install what $folder/package.json names"
     fi
 }

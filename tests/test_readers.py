@@ -154,10 +154,25 @@ def test_a_module_is_a_command_as_well(python: Reader, node: Reader) -> None:
         assert (done.stdout, done.stderr, done.returncode) == (wanted.output, wanted.errors, 2)
 
 
-def test_a_list_of_positions_without_a_mistake_is_a_success(reader: Reader, copied: Path) -> None:
-    done = reader.run(copied, "XXX/.X./...", ".../.../...")
-    answers = "XXX/.X./...\twin\t4\t-\n.../.../...\twin\t6\t-\n"
-    assert (done.stdout, done.stderr, done.returncode) == (answers, "", 0)
+@pytest.mark.usefixtures("python", "shell", "node", "compiled")  # or what they need is missing
+def test_the_readme_shows_what_happens(tmp_path: Path) -> None:
+    """All four readers without a mistake: exit code 0."""
+    folder = tmp_path / "scripts/readers"
+    shutil.copytree(READERS, folder, ignore=shutil.ignore_patterns("node_modules"))
+    (folder / "node_modules").symlink_to(NODE_MODULES)
+    (tmp_path / "tables").symlink_to(ROOT / "tables")
+    _, _, behind = (READERS / "README.md").read_text().partition("```console\n")
+    lines = behind.partition("```")[0].splitlines()
+    commands = [line[2:] for line in lines if line.startswith("$ ")]
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", "\n".join(commands)],
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env={**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"},
+    )
+    assert (done.stderr, done.returncode) == ("", 0)
+    assert done.stdout.splitlines() == [line for line in lines if not line.startswith("$ ")]
 
 
 # --- trouble -------------------------------------------------------------------------------------
