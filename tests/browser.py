@@ -1,20 +1,18 @@
 """Fixtures of tests that look at the page as a person does: Chromium, driven by Playwright.
 
 `page` opens what the server at `address` serves, `explorer` is the same page in the words of
-explorer.py, and `visit` is for another visitor, or for a phone. `ENDTABLE_BROWSER=required`, which CI
-sets, makes a missing browser a failure; elsewhere these tests are skipped without one.
+explorer.py, and `visit` is for another visitor, or for a phone.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.chromium import NAMES, VARIABLE, find_chromium
+from tests.tools import NAMES, VARIABLE, do_without, find_chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +44,7 @@ def chromium() -> Iterator[Browser]:
     executable = find_chromium()
     if executable is None:
         problem = f"no Chromium: expected {', '.join(NAMES)} on the PATH, or its path in {VARIABLE}"
-        if os.environ.get("ENDTABLE_BROWSER") == "required":
-            pytest.fail(problem)
-        pytest.skip(problem)
+        do_without(problem)
     from playwright.sync_api import sync_playwright  # slow to import
 
     with sync_playwright() as playwright:

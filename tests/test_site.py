@@ -143,27 +143,23 @@ def test_of_a_large_table_only_what_is_needed_is_fetched(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("how", ["whole", "ranges"])
-def test_a_damaged_chunk_is_an_error_and_never_an_answer(
-    damaged: Site, tables: Tablebase, how: str
-) -> None:
-    """Every byte of a chunk in its turn would take long: some of each chunk."""
+def test_a_damaged_chunk_is_an_error_and_never_an_answer(damaged: Site, how: str) -> None:
     name, position = "tactics-3x3", ".../.../..."
     path = damaged.folder / "tables" / f"{name}.h5"
     whole = path.read_bytes()
     places = (damaged.folder / "tables" / f"{name}.chunks").read_bytes()
     spots = []
     for at in range(0, len(places), 44):
-        first, size = int.from_bytes(places[at : at + 8], "little"), places[at + 8]
+        first = int.from_bytes(places[at : at + 8], "little")
+        size = int.from_bytes(places[at + 8 : at + 12], "little")
         spots += [first, first + 9, first + size // 2, first + size - 5]
     for spot in spots:
         path.write_bytes(whole[:spot] + bytes([whole[spot] ^ 16]) + whole[spot + 1 :])
         (answer,) = damaged.ask([["probe", name, position]], how if how == "ranges" else "")
-        correct = answer == json.loads(json.dumps(probe_fields(tables[name], position)))
-        assert correct or "tactics-3x3.h5 is damaged: chunk" in answer["error"], spot
-        assert not correct or spot < len(whole)
-    path.write_bytes(whole[: len(whole) // 2])
+        assert "tactics-3x3.h5 is damaged: chunk" in answer["error"], spot
+    path.write_bytes(whole[: spots[-1]])
     (answer,) = damaged.ask([["probe", name, position]])
-    assert "damaged" in answer["error"]
+    assert "tactics-3x3.h5 is damaged: chunk" in answer["error"]
 
 
 @pytest.mark.parametrize("suffix", ["json", "chunks"])
