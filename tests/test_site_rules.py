@@ -16,6 +16,7 @@ from lookup.games.loading import installed_games
 from lookup.site.export import write_scripts
 from lookup.values import Outcome
 from tests.conftest import ROOT
+from tests.tools import need
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,9 +90,9 @@ def plain(value: Any) -> Any:
     return [plain(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def asked(find: Callable[[], Any]) -> Any:
+def asked(find: Callable[..., Any], *given: str) -> Any:
     try:
-        return plain(find())
+        return plain(find(*given))
     except EndtableError as error:
         return f"{type(error).__name__}: {error}"
 
@@ -99,26 +100,24 @@ def asked(find: Callable[[], Any]) -> Any:
 def answers(game: Game, question: dict[str, Any]) -> dict[str, Any]:
     """What Python answers, in the form of rules_driver.mjs."""
     formula = game.closed_form
+    kind = type(game)
     return {
         "table": game.table_name,
         "size": plain(game.size),
-        "start": asked(lambda: game.format(game.start)),
+        "start": game.format(game.start),
         "texts": [
             {
-                "components": asked(lambda text=text: game.components(text)),
-                "moves": asked(lambda text=text: game.moves(text)),
-                "board": asked(lambda text=text: game.board(text)),
-                "played": [
-                    asked(lambda text=text, move=move: game.play(text, move))
-                    for move in question["moves"]
-                ],
-                "best": asked(lambda text=text: formula.moves(text)) if formula else None,
-                "value": asked(lambda text=text: formula.probe(text)) if formula else None,
+                "components": asked(game.components, text),
+                "moves": asked(game.moves, text),
+                "board": asked(game.board, text),
+                "played": [asked(game.play, text, move) for move in question["moves"]],
+                "best": asked(formula.moves, text) if formula else None,
+                "value": asked(formula.probe, text) if formula else None,
             }
             for text in question["texts"]
         ],
         "names": [
-            asked(lambda name=name: getattr(type(game).from_table_name(name), "table_name", None))
+            asked(lambda name: getattr(kind.from_table_name(name), "table_name", None), name)
             for name in question["names"]
         ],
     }
@@ -126,6 +125,7 @@ def answers(game: Game, question: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    need("nodejs")
     folder = tmp_path_factory.mktemp("scripts")
     write_scripts(folder, [game_class(name) for name in EXAMPLES])
     (folder / "package.json").write_text('{"type": "module"}')

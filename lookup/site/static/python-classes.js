@@ -33,13 +33,17 @@ export class Object_ {
       this.__init__(...given);
       return;
     }
-    const { fields = [] } = this.constructor;
-    fields.forEach(({ name, value, isRequired }, at) => {
+    const { fields } = this.constructor;
+    for (const [at, { name, value, isRequired }] of fields.entries()) {
       if (given[at] === undefined && isRequired) {
         fail("TypeError", `${this.constructor.name} needs '${name}'`);
       }
-      define(this, name, given[at] === undefined ? value : given[at]);
-    });
+      if (this.isNamedTuple) {
+        this[name] = given[at] === undefined ? value : given[at];
+      } else {
+        define(this, name, given[at] === undefined ? value : given[at]); // it may be a getter elsewhere
+      }
+    }
     this.__post_init__?.();
   }
 

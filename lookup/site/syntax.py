@@ -1,0 +1,100 @@
+"""What can be said of Python's syntax before any of it is translated: names, decorators, docstrings."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+
+def indented(lines: Iterable[str]) -> list[str]:
+    """Lines of what stands inside something."""
+    return [f"  {line}" for line in lines]
+
+
+def decorators(node: ast.FunctionDef) -> set[str]:
+    """The names of a function's decorators, without their arguments."""
+    calls = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
+    return {one.attr if isinstance(one, ast.Attribute) else ast.unparse(one) for one in calls}
+
+
+def is_remembered(node: ast.FunctionDef) -> bool:
+    """Whether what a function returned is kept for the next call."""
+    return bool(decorators(node) & {"cache", "lru_cache"})
+
+
+def is_docstring(node: ast.stmt) -> bool:
+    """A text, or `...`, that stands alone."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def is_for_types(node: ast.stmt) -> bool:
+    """`if TYPE_CHECKING:`, which no program runs."""
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def is_alias(node: ast.Assign | ast.AnnAssign) -> bool:
+    """The name of a type, which no program needs."""
+    return isinstance(node, ast.AnnAssign) and "TypeAlias" in ast.unparse(node.annotation)
+
+
+def yields(node: ast.FunctionDef) -> bool:
+    """Whether a function is a generator."""
+    return any(isinstance(one, ast.Yield | ast.YieldFrom) for one in _own(node))
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """What belongs to a function itself: not to functions and comprehensions inside."""
+    for child in ast.iter_child_nodes(node):
+        yield child
+        if not isinstance(child, ast.FunctionDef | ast.Lambda):
+            yield from _own(child)
+
+
+def assigned(node: ast.stmt) -> Iterator[str]:
+    """The names that a statement of a function assigns to, but those of comprehensions."""
+    if isinstance(node, ast.FunctionDef):
+        yield node.name
+        return
+    own = set()
+    for one in (node, *_own(node)):
+        if isinstance(one, ast.comprehension):
+            own |= {id(name) for name in ast.walk(one.target)}
+        if isinstance(one, ast.ExceptHandler) and one.name:
+            yield one.name
+        if isinstance(one, ast.FunctionDef):
+            yield one.name
+    for one in (node, *_own(node)):
+        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store) and id(one) not in own:
+            yield one.id
+
+
+def stored(tree: ast.AST) -> Iterator[str]:
+    """All names that anything in a module is given."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.name
+
+
+def defines(node: ast.stmt) -> list[str]:
+    """The names that a statement at the top of a module, or in the body of a class, defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Assign):
+        return [one.id for one in ast.walk(node.targets[0]) if isinstance(one, ast.Name)]
+    if isinstance(node, ast.AnnAssign) and node.value is not None and not is_alias(node):
+        return [ast.unparse(node.target)]
+    return []
+
+
+def loaded(target: ast.expr) -> ast.expr:
+    """The same place, as something that is read."""
+    return ast.parse(ast.unparse(target), mode="eval").body
