@@ -240,3 +240,13 @@ def test_a_game_whose_rules_have_no_translation_is_shown_by_index(tmp_path: Path
     info, probe = Site(folder).ask([["info", "subtract-9"], ["probe", "subtract-9", "7"]])
     assert info["start"] is None
     assert (probe["outcome"], probe["remoteness"], probe["moves"]) == ("win", 3, None)
+
+
+def test_rules_that_were_translated_wrongly_are_not_played(damaged: Site) -> None:
+    rules = damaged.folder / "static" / "rules.js"
+    source = rules.read_text("utf-8")
+    wrong = source.replace('["nw", "n",', '["nw", "north",')
+    assert wrong != source
+    rules.write_text(wrong, "utf-8")
+    (answer,) = damaged.ask([["probe", "rota", ".../.../... x"]])
+    assert answer["error"] == "the rules of rota do not work here: '.../.../... x' has other moves"

@@ -11,6 +11,7 @@ tables/index.json       the names of all tables
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import struct
 from pathlib import Path
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from lookup.games.base import Game
     from lookup.progress import Report
+    from lookup.table import Table
     from lookup.tablebase import Tablebase
 
 SCRIPTS = Path(__file__).parent / "static"
@@ -41,6 +43,9 @@ INDEX = "index.json"
 KIND = "endtable site"
 PLACE = struct.Struct("<QI32s")
 """Where a chunk lies, how many bytes it takes there, and the SHA-256 of what it decodes to."""
+
+SAMPLES, MOST_COMPARED = 10, 50
+"""Positions of each table whose moves are compared, and how many of their moves."""
 
 _SCRIPT = '  <script type="module" src="static/explorer.js"></script>\n'
 _NO_SCRIPT = "everything it shows is under <code>/api/tables</code>, too."
@@ -165,10 +170,13 @@ def _write_table(tables: Tablebase, name: str, place: Path, games: dict[str, typ
     # What is described is what was copied, whatever stands at the path by now.
     file = TableFile(place / f"{name}.h5", type(table.game))
     try:
-        has_rules = table.game.is_ours() or table.game.name in games
+        is_known = not isinstance(table.game, UnknownGame)
+        has_rules = is_known and (table.game.is_ours() or table.game.name in games)
+        info = info_fields(table)
         about = {
-            "info": {**info_fields(table), "start": None} if not has_rules else info_fields(table),
-            "has_rules": has_rules and not isinstance(table.game, UnknownGame),
+            "info": info if has_rules else {**info, "start": None},
+            "has_rules": has_rules,
+            "samples": _samples(table) if has_rules else [],
             "start": file.info.start,
             "file": _described(file),
         }
@@ -179,6 +187,19 @@ def _write_table(tables: Tablebase, name: str, place: Path, games: dict[str, typ
                     chunks.write(PLACE.pack(offset, size, stored.digests[32 * at : 32 * at + 32]))
     finally:
         file.close()
+
+
+def _samples(table: Table) -> list[Any]:
+    """Positions of play at random with their moves: the page compares what its own rules say."""
+    choice = random.Random(table.name)  # noqa: S311 - the same for everybody
+    start = table.game.format(table.game.start)
+    position, samples = start, []
+    for _ in range(SAMPLES):
+        steps = table.game.moves(position)
+        samples.append([position, [[step.text, step.position] for step in steps[:MOST_COMPARED]]])
+        after = [step.position for step in steps if step.end is None]
+        position = choice.choice(after) if after else start
+    return samples
 
 
 def _described(file: TableFile) -> dict[str, Any]:

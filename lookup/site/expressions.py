@@ -214,6 +214,8 @@ class Expressions:
     # --- parts of objects -------------------------------------------------------------------------
 
     def _attribute(self, node: ast.Attribute) -> str:
+        if _is_super(node.value):
+            return f"super.{node.attr}"
         return f"$.attribute({self.of(node.value)}, {text_of(node.attr)})"
 
     def _subscript(self, node: ast.Subscript) -> str:
@@ -232,8 +234,9 @@ class Expressions:
         arguments = self.all_of(node.args)
         words = self._keywords(node)
         if isinstance(function, ast.Attribute):
-            owner = "super" if _is_super(function.value) else self.of(function.value)
-            if owner == "super":
+            if _is_super(function.value):
+                if words:
+                    raise UntranslatableError(node, f"'{ast.unparse(node)}', with arguments by name")
                 return f"super.{function.attr}({arguments})"
             given = f"{self.of(function.value)}, {text_of(function.attr)}, [{arguments}]"
             return f"$.method({given}{words})"
@@ -295,17 +298,22 @@ class Expressions:
         return self._generated(node.generators, self.of(node.elt))
 
     def _generated(self, generators: list[ast.comprehension], element: str) -> str:
-        """A generator; its variables are its own."""
+        """A generator; its variables are its own, and one for all rounds."""
         first, *_ = generators
-        head, tail = "", ""
+        bound = {
+            name_of(name.id)
+            for one in generators
+            for name in ast.walk(one.target)
+            if isinstance(name, ast.Name)
+        }
+        head, tail = f"let {', '.join(sorted(bound))}; ", ""
         for number, one in enumerate(generators):
             source = "$source" if number == 0 else self.of(one.iter)
-            head += f"for (let {self.target(one.target)} of $.iter({source})) {{ "
+            head += f"for ({self.target(one.target)} of $.iter({source})) {{ "
             head += "".join(f"if ({self.truth(test)}) {{ " for test in one.ifs)
             tail += " }" * (1 + len(one.ifs))
-        return (
-            f"$.generate(function* ($source) {{ {head}yield {element};{tail} }}, {self.of(first.iter)})"
-        )
+        body = f"function* ($source) {{ {head}yield {element};{tail} }}"
+        return f"$.generate({body}, {self.of(first.iter)})"
 
 
 def _is_super(node: ast.expr) -> bool:

@@ -39,9 +39,9 @@ if TYPE_CHECKING:
 
 BUILTINS = words("""
     abs all any bin bool chr dict divmod enumerate filter format frozenset getattr hasattr int
-    isinstance iter len list map max min next object ord pow print range repr reversed round set
+    isinstance iter len list map max min next object ord pow range repr reversed set
     sorted str sum tuple type zip Exception IndexError KeyError LookupError NotImplementedError
-    RuntimeError TypeError ValueError
+    AttributeError RuntimeError StopIteration TypeError ValueError ZeroDivisionError
 """)
 """What python.js has of Python's own names."""
 

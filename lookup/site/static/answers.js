@@ -47,8 +47,23 @@ async function opened(name) {
   const about = await json(`${url}.json`);
   const file = new TableFile(url, about.file);
   await file.check();
-  return { info: about.info, file, answers: stored(about, gameOf(about), file) };
+  const game = gameOf(about);
+  compare(about, game);
+  return { info: about.info, file, answers: stored(about, game, file) };
 }
+
+// Translated rules must give the moves that Python gave when the site was written.
+function compare({ info, samples }, game) {
+  for (const [position, expected] of samples) {
+    const moves = game.moves(position).slice(0, expected.length);
+    const same = moves.length === expected.length && moves.every((one, at) => isSame(one, expected[at]));
+    if (!same) {
+      throw new Error(`the rules of ${info.game} do not work here: '${position}' has other moves`);
+    }
+  }
+}
+
+const isSame = ({ text, position }, [move, after]) => text === move && position === after;
 
 function gameOf({ info, start, has_rules: hasRules }) {
   if (hasRules) {

@@ -215,8 +215,8 @@ export function attribute(owner, name) {
 }
 
 function ofClass(owner, name) {
-  if (name === "__doc__") {
-    return null;
+  if (name === "__doc__" || name === "__name__") {
+    return name === "__doc__" ? null : owner.name;
   }
   const known = owner.fields?.some((one) => one.name === name) ? undefined : found(owner.prototype, name);
   return known?.get ?? known?.value ?? owner[name];

@@ -1,6 +1,8 @@
 // Python's exceptions, as far as translated programs raise and catch them.
 
 export class Exception extends Error {
+  static isClass = true;
+
   constructor(...given) {
     super();
     this.__init__(...given);

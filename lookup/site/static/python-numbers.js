@@ -50,7 +50,7 @@ export const mod = arithmetic(
   (a, b) => remainder(a, divisor(b), 0),
   (a, b) => remainder(a, divisor(b), 0n),
 );
-export const pow = arithmetic(() => NaN, (a, b) => (b < 0n ? fail("ValueError", "a negative exponent") : a ** b));
+export const power = arithmetic(() => NaN, (a, b) => (b < 0n ? fail("ValueError", "a negative exponent") : a ** b));
 
 // JavaScript's own operators know 32 bits.
 const isShort = (a) => a >= -0x80000000 && a <= 0x7fffffff;

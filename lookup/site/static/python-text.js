@@ -184,7 +184,7 @@ export const METHODS = {
   strip: (text, which) => blank(text, which),
   translate: (text, table) => [...text].map((one) => table.get(one.codePointAt(0), one)).join(""),
   upper: (text) => text.toUpperCase(),
-  zfill: (text, width) => padded(text, "0", "=", width),
+  zfill: (text, width) => padded(text, "0", /^[+-]/.test(text) ? "=" : ">", width),
 };
 
 // Those that take arguments by name.

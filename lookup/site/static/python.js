@@ -10,7 +10,7 @@ import { characters, format, re, repr, str } from "./python-text.js";
 export * from "./python-classes.js";
 export * from "./python-collections.js";
 export * from "./python-errors.js";
-export { floordiv, invert, lshift, mod, pow, rshift } from "./python-numbers.js";
+export { floordiv, invert, lshift, mod, rshift } from "./python-numbers.js";
 export { format, re, repr, str };
 export { function_ as function, Object_ as Object };
 
@@ -63,6 +63,8 @@ export function ior(left, right) {
 
 export const neg = (value) => (value?.__neg__ ? value.__neg__() : numbers.negative(value));
 export const pos = numbers.number;
+export const pow = (left, right, modulus = null) =>
+  modulus === null ? numbers.power(left, right) : numbers.mod(numbers.power(left, right), modulus);
 export const both = (value, other) => (truth(value) ? other() : value);
 export const either = (value, other) => (truth(value) ? value : other());
 
@@ -71,8 +73,11 @@ export const either = (value, other) => (truth(value) ? value : other());
 const takesNames = (body) => Object.assign(body, { takesNames: true });
 
 // Its last argument, if that holds what was given by name.
-const parted = (given) =>
-  Object.getPrototypeOf(given.at(-1) ?? null) === Object.prototype ? [given.slice(0, -1), given.at(-1)] : [given, {}];
+const parted = (given) => {
+  const last = given.at(-1);
+  const isOfNames = last instanceof Object && Object.getPrototypeOf(last) === Object.prototype;
+  return isOfNames ? [given.slice(0, -1), last] : [given, {}];
+};
 
 const extreme = (isBetter) =>
   takesNames((...all) => {
@@ -132,8 +137,6 @@ export const bin = (value) => `${lt(value, 0) ? "-" : ""}0b${abs(value).toString
 export const chr = (code) => String.fromCodePoint(code);
 export const ord = (text) => text.codePointAt(0);
 export const divmod = (left, right) => [numbers.floordiv(left, right), numbers.mod(left, right)];
-export const round = (value) => Math.round(value);
-export const print = (...values) => console.log(...values.map((one) => str(one)));
 export const sum = (values, start = 0) => [...iter(values)].reduce((total, one) => add(total, one), start);
 export const reversed = (values) => [...iter(values)].reverse();
 export const hasattr = (owner, name) => owner?.[name] !== undefined;
