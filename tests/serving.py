@@ -68,7 +68,9 @@ def running(*words: str | Path) -> Iterator[Server]:
         process.communicate()
 
 
-class _Quiet(SimpleHTTPRequestHandler):
+class FilesOnly(SimpleHTTPRequestHandler):
+    """A web server that knows nothing but files, and no ranges either."""
+
     protocol_version = "HTTP/1.1"  # connections are kept
 
     def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - as its base calls it
@@ -76,9 +78,9 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 @contextmanager
-def hosted(folder: Path) -> Iterator[str]:
-    """The address of a folder on a web server that knows nothing but files, and no ranges either."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+def hosted(folder: Path, kind: type[FilesOnly] = FilesOnly) -> Iterator[str]:
+    """The address of a folder on a web server of a kind."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(kind, directory=str(folder)))
     server.daemon_threads = True
     thread = Thread(target=server.serve_forever)
     thread.start()

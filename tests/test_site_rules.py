@@ -132,6 +132,10 @@ def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def test_every_game_of_ours_is_asked() -> None:
+    assert {kind_of(name) for name in GAMES} == set(GAMES_BY_NAME)
+
+
 def test_every_game_answers_in_javascript_as_in_python(scripts: Path) -> None:
     ours = [game_class(kind_of(name))(*values) for name, values in GAMES.items()]
     games = [*ours, *(game_class(name)() for name in EXAMPLES)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookup.games import GAMES
@@ -33,7 +35,7 @@ class Wanted(NamedTuple):
 _NAMED = ("__init_subclass__", "__setattr__", "__delattr__", "is_ours", "command", "build_command")
 _RESPONSES = ("value", "move", "probe", "single_move", "board", "line", "_formula")
 
-OURS = (
+FIRST = (
     Wanted("lookup.errors"),
     Wanted("lookup.values", frozenset(("Outcome", "_OPPOSITES", "WORDS", "Value"))),
     Wanted("lookup.answers"),
@@ -43,19 +45,17 @@ OURS = (
     Wanted("lookup.games.mask_game"),
     Wanted("lookup.games.heap_game"),
     Wanted("lookup.games.step_game"),
-    Wanted("lookup.games.sticks_row"),
-    Wanted("lookup.games.sticks_heaps"),
-    Wanted("lookup.games.sticks_special"),
-    Wanted("lookup.games.tactics"),
-    Wanted("lookup.games.rota"),
-    Wanted("lookup.games.clock", None, frozenset(("Clock.filling",))),
-    Wanted("lookup.games.winners_losers"),
     Wanted("lookup.games.unknown", None, frozenset(("UnknownGame.parameters",))),
     Wanted("lookup.format", frozenset(("Period",)), frozenset(("Period.from_text", "Period.text"))),
     Wanted("lookup.stored"),
     Wanted("lookup.response", frozenset((*(f"{name}_fields" for name in _RESPONSES), "is_unknown"))),
 )
-"""Each after those it needs."""
+"""What all games need, each after those it needs itself. The modules of games follow."""
+
+SKIPPED = {"lookup.games.clock": frozenset(("Clock.filling",))}
+"""What only builders ask a game for, and what they need for it."""
+
+BUILDING = frozenset(("lookup.games.clock_walk", "lookup.games.filling"))
 
 EXPORTED = {
     "lookup.errors": ("CallerError", "InvalidPositionError"),
@@ -74,11 +74,11 @@ def rules_module(version: str, games: Iterable[type[Game]] = ()) -> str:
     Raises:
         UntranslatableError: a game is written in Python that has no translation.
     """
-    parts = [_translated(wanted) for wanted in OURS]
+    parts = [_translated(wanted) for wanted in _ours().values()]
     classes = {one.name: identifier(one.__module__) for one in GAMES.values()}
     for game in games:
-        module, skipped = f"own.{len(classes)}", frozenset[str]()
-        parts.append(Module(module, _source_of(game), _elsewhere, None, skipped).translated())
+        module = f"own.{len(classes)}"
+        parts.append(Module(module, _source_of(game), _elsewhere).translated())
         classes[game.name] = identifier(module)
     of_class = {one.name: one.__name__ for one in (*GAMES.values(), *games)}
     listed = "".join(f'  "{name}": {module}.{of_class[name]},\n' for name, module in classes.items())
@@ -90,9 +90,31 @@ def rules_module(version: str, games: Iterable[type[Game]] = ()) -> str:
     return "\n\n".join([HEAD.format(version=version), *parts, "\n".join(exports), games_of]) + "\n"
 
 
+@cache
+def _ours() -> dict[str, Wanted]:
+    """The modules to translate, by name, each after those it needs."""
+    wanted = {one.name: one for one in FIRST}
+
+    def add(module: str) -> None:
+        if module in wanted or module in BUILDING:
+            return
+        for node in ast.parse(_source(module)).body:
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("lookup.games."):
+                add(node.module or "")
+        wanted[module] = Wanted(module, None, SKIPPED.get(module, frozenset()))
+
+    for game in GAMES.values():
+        add(game.__module__)
+    return wanted
+
+
 def _translated(wanted: Wanted) -> str:
-    source = inspect.getsource(importlib.import_module(wanted.name))
+    source = _source(wanted.name)
     return Module(wanted.name, source, _elsewhere, wanted.names, wanted.skipped).translated()
+
+
+def _source(module: str) -> str:
+    return inspect.getsource(importlib.import_module(module))
 
 
 def _source_of(game: type[Game]) -> str:
@@ -107,7 +129,7 @@ def _elsewhere(module: str, name: str) -> str | None:
         return "$"
     found = getattr(importlib.import_module(module), name, None)
     for home in (module, getattr(found, "__module__", "")):
-        for wanted in OURS:
-            if wanted.name == home and (wanted.names is None or name in wanted.names):
-                return home
+        wanted = _ours().get(home)
+        if wanted and (wanted.names is None or name in wanted.names):
+            return home
     return None

@@ -1,6 +1,6 @@
 // The page: one game under way, shown from what the service says. It knows no rules of any game.
 //
-//   source.js                  asks the service; the only one that does
+//   source.js                  asks the service, or in a site the files; the only one that does
 //   game.js                    the game under way: the path of places and the answers about them
 //   turns.js                   whose turn it is, and the moves of machines
 //   boards.js, board-*.js      the boards: drawing, acting, setting up; board-focus.js: by keyboard

@@ -1,5 +1,5 @@
-// Everything that is asked goes through here: the answers of the service, as JSON. A reader of table
-// files could stand in its place; nothing else on the page knows where answers come from.
+// Everything that is asked goes through here: the answers of the service, as JSON. Nothing else on the
+// page knows where answers come from: in a site, lookup/site/static/source.js stands in its place.
 
 async function ask(path) {
   let response, answer;
