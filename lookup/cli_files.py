@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from lookup.console import (
     TablesOption,
     application,
     find_file,
+    of_the_extra,
     print_json,
 )
 from lookup.export import Format, export_descriptor, export_file
@@ -28,21 +30,24 @@ commands = application("Table files.")
 @commands.command(epilog="Example: lookup export rota --to csv --output rota.csv")
 def export(
     table: TableArgument,
-    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    to: Annotated[Format, typer.Option("--to", help="The format; npz and parquet need a file.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="FILE", dir_okay=False, help="Default: standard output."),
     ] = None,
     no_text: Annotated[
-        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv and json.")
+        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv, json, parquet.")
     ] = False,
     tables: TablesOption = None,
     game: GameOption = None,
 ) -> None:
     """All positions of a table with their values, for other tools.
 
-    Tables of any size, but dot (a graph for Graphviz): that is for small ones. npz needs a file.
+    Tables of any size, but dot (a graph for Graphviz): that is for small ones.
     """
+    if to is Format.PARQUET:
+        with of_the_extra("parquet", "lookup export --to parquet"):
+            import_module("pyarrow.parquet")
     with open_table(find_file(table, tables), game=game) as opened:
         # A bar would stand in the middle of what is shown.
         shown = output is None and sys.stdout.isatty()
@@ -51,9 +56,8 @@ def export(
             if output is None:
                 export_descriptor(opened, to, sys.stdout.fileno(), text=not no_text, report=report)
                 return
-            export_file(opened, to, output, text=not no_text, report=report)
-        size = output.stat().st_size
-        typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
+            count = export_file(opened, to, output, text=not no_text, report=report)
+        typer.echo(f"{output}: {count:,} positions, {output.stat().st_size:,} bytes")
 
 
 @commands.command("list", epilog="Example: lookup list")
