@@ -1,6 +1,6 @@
 """Tables as CSV, JSON, arrays and graphs: every position, in bounded memory, or no file at all.
 
-What is in a Parquet file, `test_parquet.py` reads.
+What is in a Parquet file, `test_parquet.py` reads; never-lose machines, `test_never_lose.py`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A whole table for other tools: rows, columns or a graph.
+"""A whole table for other tools: rows, columns, a graph; or what a player needs who never loses.
 
     csv       a header, then a row for each position; empty where nothing is stored
     json      {"table", "game", "parameters", "positions": [{...}, ...]}; null where nothing is stored
@@ -9,6 +9,13 @@
 
 All but `dot` go through the table in stretches: memory is bounded, however large it is. Indices that
 are not positions are left out. The same table gives the same bytes.
+
+The never-lose machine of one side (`NeverLose`, see `machine.py`) is exported in place of the table:
+
+    json   {"table", "game", "parameters", "digest", "side", "best", "states": [{"position", "to_move",
+           "outcome", "moves": [{"move", "state"}, ...]}, ...]}. `to_move` is "machine" or "opponent",
+           `outcome` is for the machine; a `state` is a place in the list, 0 the start
+    dot    the machine's states as boxes, the opponent's as ellipses, ends with two lines around them
 """
 
 from __future__ import annotations
@@ -21,6 +28,8 @@ from lookup.atomic import put_in_place, temporary_beside
 from lookup.errors import CallerError, FailureError, InvalidParameterError
 from lookup.export.arrays import write_npz
 from lookup.export.graph import write_dot
+from lookup.export.machine import NeverLose, Seat
+from lookup.export.machine_files import write_machine_dot, write_machine_json
 from lookup.export.rows import write_csv, write_json
 from lookup.progress import silent
 
@@ -32,7 +41,7 @@ if TYPE_CHECKING:
     from lookup.progress import Report
     from lookup.table import Table
 
-__all__ = ["Format", "export_descriptor", "export_file", "export_text"]
+__all__ = ["Format", "NeverLose", "Seat", "export_descriptor", "export_file", "export_text"]
 
 
 class Format(StrEnum):
@@ -54,15 +63,18 @@ def export_text(
     file: TextIO,
     *,
     text: bool = True,
+    machine: NeverLose | None = None,
     report: Report = silent,
 ) -> int:
-    """Write a table to an open text file.
+    """Write a table to an open text file, or its never-lose machine.
 
-    Returns the number of positions.
+    Returns the number of positions, or of states.
 
     Raises:
         CallerError: the format is not text, or it cannot hold this.
     """
+    if machine is not None:
+        return _export_machine(table, to, file, machine, report)
     match to:
         case Format.CSV:
             write_csv(table, file, text=text, report=report)
@@ -81,11 +93,12 @@ def export_file(
     path: Path,
     *,
     text: bool = True,
+    machine: NeverLose | None = None,
     report: Report = silent,
 ) -> int:
-    """Write a table to a file; an older one is kept until it is whole.
+    """Write a table, or its never-lose machine, to a file; an older one is kept until it is whole.
 
-    Returns the number of positions.
+    Returns the number of positions, or of states.
 
     Raises:
         CallerError: the path cannot be that of an export, or the format cannot hold this.
@@ -98,12 +111,12 @@ def export_file(
         if path.exists() and (not path.is_file() or path.samefile(table.path)):
             raise InvalidParameterError("output", str(path), "a file that is not the table's")
         with temporary_beside(path) as temporary:
-            if to in BINARY:
+            if to in BINARY and machine is None:
                 with temporary.open("wb") as file:
                     count = _export_binary(table, to, file, text, report)
             else:
                 with temporary.open("w", encoding="utf-8", newline="\n") as lines:
-                    count = export_text(table, to, lines, text=text, report=report)
+                    count = export_text(table, to, lines, text=text, machine=machine, report=report)
             put_in_place(temporary, path)
     return count
 
@@ -114,6 +127,7 @@ def export_descriptor(
     descriptor: int,
     *,
     text: bool = True,
+    machine: NeverLose | None = None,
     report: Report = silent,
 ) -> None:
     """Write to an open file descriptor, such as that of standard output.
@@ -128,7 +142,7 @@ def export_descriptor(
         _failures("standard output"),
         open(descriptor, "w", encoding="utf-8", newline="\n", closefd=False) as file,
     ):
-        export_text(table, to, file, text=text, report=report)
+        export_text(table, to, file, text=text, machine=machine, report=report)
 
 
 @contextmanager
@@ -149,3 +163,11 @@ def _export_binary(table: Table, to: Format, file: IO[bytes], text: bool, report
 
         write_parquet(table, file, text=text, report=report)
     return table.info.positions
+
+
+def _export_machine(table: Table, to: Format, file: TextIO, machine: NeverLose, report: Report) -> int:
+    if to is Format.JSON:
+        return write_machine_json(table, machine, file, report=report)
+    if to is Format.DOT:
+        return write_machine_dot(table, machine, file, report=report)
+    raise InvalidParameterError("the format of a never-lose machine", str(to), "json or dot")
