@@ -111,6 +111,7 @@ def rota_moves(name: str, text: str) -> dict[str, str]:
     return found
 
 
+@cache
 def board(filled: int, side: int) -> str:
     cells = "".join("X" if filled >> at & 1 else "." for at in range(side * side))
     return "/".join(cells[at : at + side] for at in range(0, side * side, side))
@@ -358,8 +359,10 @@ EDGE = re.compile(r'  (\d+) -> (\d+) \[label="(.*)"\];')
 
 
 @pytest.mark.parametrize("best", [False, True])
-def test_the_graph_shows_the_same(best: bool, tables: Tablebase) -> None:
-    states = document(tables["rota"], Seat.SECOND, best=best)["states"]
+def test_the_graph_shows_the_same(
+    best: bool, tables: Tablebase, rota_machines: dict[tuple[str, Seat, bool], dict[str, Any]]
+) -> None:
+    states = rota_machines["rota", Seat.SECOND, best]["states"]
     first, second, *drawn, last = exported(
         tables["rota"], Seat.SECOND, best=best, to=Format.DOT
     ).splitlines()
@@ -396,19 +399,18 @@ def test_the_command_writes_to_standard_output_or_a_file(tables: Tablebase, tmp_
 
 
 def test_progress_counts_states(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_module, "REPORT_EVERY", 100)
+    monkeypatch.setattr(machine_module, "REPORT_EVERY", 10)
     steps: list[tuple[int, int]] = []
 
     def report(done: int, total: int) -> None:
         steps.append((done, total))
 
-    export_text(
-        tables["rota"], Format.JSON, io.StringIO(), machine=NeverLose(Seat.FIRST), report=report
-    )
-    assert [done for done, _ in steps] == [*range(1, 2526, 100), 2526]
+    machine = NeverLose(Seat.FIRST)
+    export_text(tables["tactics-3x3"], Format.JSON, io.StringIO(), machine=machine, report=report)
+    assert [done for done, _ in steps] == [*range(1, 86, 10), 86]
     assert steps == sorted(steps)
     assert all(done < total for done, total in steps[:-1])
-    assert steps[-1] == (2526, 2526)
+    assert steps[-1] == (86, 86)
 
 
 # --- what cannot be -------------------------------------------------------------------------------
@@ -441,20 +443,18 @@ def test_mistakes_are_one_line_and_exit_2(words: list[str], expected: str, tmp_p
 
 
 def test_too_many_states(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = tables["rota"]
-    monkeypatch.setattr(machine_module, "MOST_STATES", 2526)
-    monkeypatch.setattr(graph, "MOST_DRAWN", 2525)
+    table = tables["tactics-3x3"]
+    monkeypatch.setattr(machine_module, "MOST_STATES", 86)
+    monkeypatch.setattr(graph, "MOST_DRAWN", 85)
     assert exported(table, Seat.FIRST)
-    with pytest.raises(CallerError, match="has 2,526 states: expected --best, or json, as dot takes"):
+    with pytest.raises(CallerError, match="has 86 states: expected --best, or json, as dot takes 85"):
         exported(table, Seat.FIRST, to=Format.DOT)
     assert exported(table, Seat.FIRST, best=True, to=Format.DOT)
-    monkeypatch.setattr(machine_module, "MOST_STATES", 2525)
-    with pytest.raises(
-        CallerError, match="more than 2,525 states: expected --best, or a smaller table"
-    ):
+    monkeypatch.setattr(machine_module, "MOST_STATES", 85)
+    with pytest.raises(CallerError, match="has more than 85 states: expected --best, or a smaller"):
         exported(table, Seat.FIRST)
-    monkeypatch.setattr(machine_module, "MOST_STATES", 400)
-    with pytest.raises(CallerError, match="more than 400 states: expected a smaller table"):
+    monkeypatch.setattr(machine_module, "MOST_STATES", 44)
+    with pytest.raises(CallerError, match="has more than 44 states: expected a smaller table"):
         exported(table, Seat.FIRST, best=True)
 
 
