@@ -77,10 +77,18 @@ class Answers(ABC):
         Raises:
             InvalidPositionError: the text is not a position of this game.
         """
+        return [Move(step.text, step.position, value) for step, value in self.ranked(position)]
+
+    def ranked(self, position: str) -> list[tuple[Step, Value]]:
+        """The moves as in `moves`, with all that the game says of each: indices, whether it ends.
+
+        Raises:
+            InvalidPositionError: the text is not a position of this game.
+        """
         worth = self._worth
-        moves = [Move(step.text, step.position, worth(step)) for step in self._steps(position)]
-        moves.sort(key=lambda move: preference(move.value))
-        return moves
+        ranked = [(step, worth(step)) for step in self._steps(position)]
+        ranked.sort(key=lambda one: preference(one[1]))
+        return ranked
 
     def best(self, position: str) -> Move | None:
         """A best move, or None if the game is over.

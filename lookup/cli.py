@@ -18,12 +18,13 @@ from lookup.console import (
     TablesOption,
     application,
     find_file,
+    of_the_extra,
     print_json,
     printable,
     run,
     whole_number,
 )
-from lookup.errors import CallerError, FailureError, MissingTableError
+from lookup.errors import CallerError, MissingTableError
 from lookup.games import closed_form
 from lookup.play import Against, Session, Side, seats
 from lookup.play_loop import Loop, read_line, tolerate_any_text
@@ -296,7 +297,10 @@ def serve(
 
     /docs describes the API, /metrics is for Prometheus.
     """
-    with open_tablebase(tables or [Path("tables")], games=game or ()) as opened, _of_the_extra("serve"):
+    with (
+        open_tablebase(tables or [Path("tables")], games=game or ()) as opened,
+        of_the_extra("serve", "lookup serve"),
+    ):
         from lookup.service import server  # no other command needs it
 
         number = len(list(opened))
@@ -308,21 +312,6 @@ def serve(
             workers=workers,
             access_log=access_log,
         )
-
-
-@contextmanager
-def _of_the_extra(extra: str) -> Iterator[None]:
-    """Says what to install where a package of an extra is missing."""
-    try:
-        yield
-    except ModuleNotFoundError as error:
-        package = (error.name or "").split(".")[0]
-        if package == "lookup":
-            raise
-        raise FailureError(
-            f"lookup {extra} needs {package!r}, which is not installed: install the extra {extra!r}, "
-            f"as in pip install 'endtable[{extra}]'"
-        ) from error
 
 
 @contextmanager

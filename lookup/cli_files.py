@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
@@ -16,10 +17,12 @@ from lookup.console import (
     TablesOption,
     application,
     find_file,
+    of_the_extra,
     print_json,
     print_warning,
 )
-from lookup.export import Format, export_descriptor, export_file
+from lookup.errors import CallerError
+from lookup.export import Format, NeverLose, Seat, export_descriptor, export_file
 from lookup.progress import Progress
 from lookup.table import open_table
 from lookup.tablebase import open_tablebase
@@ -27,35 +30,58 @@ from lookup.tablebase import open_tablebase
 commands = application("Table files.")
 
 
-@commands.command(epilog="Example: lookup export rota --to csv --output rota.csv")
+@commands.command(
+    epilog="Example: lookup export rota --to csv --output rota.csv, "
+    "or: lookup export rota --never-lose second --to json"
+)
 def export(
     table: TableArgument,
-    to: Annotated[Format, typer.Option("--to", help="The format.")],
+    to: Annotated[Format, typer.Option("--to", help="The format; npz and parquet need a file.")],
     output: Annotated[
         Path | None,
         typer.Option("--output", metavar="FILE", dir_okay=False, help="Default: standard output."),
     ] = None,
     no_text: Annotated[
-        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv and json.")
+        bool, typer.Option("--no-text", help="Leave out the positions' texts; csv, json, parquet.")
+    ] = False,
+    never_lose: Annotated[
+        Seat | None,
+        typer.Option(
+            "--never-lose",
+            help="The states and safe moves of one side, in place of the table; json, dot.",
+        ),
+    ] = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="With --never-lose: the best of the safe moves, one a state.")
     ] = False,
     tables: TablesOption = None,
     game: GameOption = None,
 ) -> None:
     """All positions of a table with their values, for other tools.
 
-    Tables of any size, but dot (a graph for Graphviz): that is for small ones. npz needs a file.
+    Tables of any size, but dot (a graph for Graphviz): that is for small ones.
+
+    With --never-lose: what a player can meet who makes safe moves only, whatever the opponent does.
     """
+    if best and never_lose is None:
+        raise CallerError("--best is about --never-lose: expected --never-lose first or second")
+    if to is Format.PARQUET:
+        with of_the_extra("parquet", "lookup export --to parquet"):
+            import_module("pyarrow.parquet")
+    machine = NeverLose(never_lose, best) if never_lose else None
     with open_table(find_file(table, tables), game=game) as opened:
         # A bar would stand in the middle of what is shown.
         shown = output is None and sys.stdout.isatty()
         progress = Progress.silent() if shown else Progress.on_terminal()
-        with progress.stage(f"{opened.name}: export") as report:
+        unit = "states" if machine else "positions"
+        with progress.stage(f"{opened.name}: export", unit) as report:
             if output is None:
-                export_descriptor(opened, to, sys.stdout.fileno(), text=not no_text, report=report)
+                export_descriptor(
+                    opened, to, sys.stdout.fileno(), text=not no_text, machine=machine, report=report
+                )
                 return
-            export_file(opened, to, output, text=not no_text, report=report)
-        size = output.stat().st_size
-        typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
+            count = export_file(opened, to, output, text=not no_text, machine=machine, report=report)
+        typer.echo(f"{output}: {count:,} {unit}, {output.stat().st_size:,} bytes")
 
 
 @commands.command("export-site", epilog="Example: lookup export-site site tactics-4x4 rota")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 
 import typer
 
-from lookup.errors import CallerError, EndtableError
+from lookup.errors import CallerError, EndtableError, FailureError
 from lookup.games.sources import failed_at, is_of_own_game
 from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
@@ -92,6 +93,25 @@ def find_file(table: str, directories: list[Path] | None = None) -> Path:
     if table.endswith(SUFFIX) or Path(table).name != table:
         return Path(table)
     return open_tablebase(directories or [Path("tables")]).find(table)
+
+
+@contextmanager
+def of_the_extra(extra: str, command: str) -> Iterator[None]:
+    """Says what to install where a package of an extra is missing that a command needs.
+
+    Raises:
+        FailureError: it is missing.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").split(".")[0]
+        if package == "lookup":
+            raise
+        raise FailureError(
+            f"{command} needs {package!r}, which is not installed: install the extra {extra!r}, "
+            f"as in pip install 'endtable[{extra}]'"
+        ) from error
 
 
 def whole_number(text: str) -> int:

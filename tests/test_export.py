@@ -1,4 +1,7 @@
-"""Tables as CSV, JSON, arrays and graphs: every position, in bounded memory, or no file at all."""
+"""Tables as CSV, JSON, arrays and graphs: every position, in bounded memory, or no file at all.
+
+What is in a Parquet file, `test_parquet.py` reads; never-lose machines, `test_never_lose.py`.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,23 @@ import numpy as np
 import pytest
 
 import lookup
-from lookup import CallerError, CorruptTableError, FailureError, Outcome, Value, export, records
+from builder.build import build_table
+from lookup import (
+    CallerError,
+    CorruptTableError,
+    FailureError,
+    MissingGameError,
+    Outcome,
+    UnknownGame,
+    Value,
+    records,
+)
 from lookup import table as table_module
-from lookup.export import Format, export_file, export_text
+from lookup.export import Format, export_file, export_text, graph, parquet
+from lookup.export import rows as rows_module
 from tests.commands import MODULES, one_line, run
 from tests.conftest import ROOT
+from tests.own_games import own_game
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,6 +53,9 @@ EVERY_KIND = [
     "tactics-3x3", "rota", "sticks-any-1-3", "sticks-run-1-2", "clock-4-2", "winners-losers-9",
     "sticks-special-14",
 ]  # fmt: skip
+
+
+STREAMED = [to for to in Format if to is not Format.DOT]
 
 
 def exported(table: Table, to: Format, *, text: bool = True) -> str:
@@ -123,6 +141,20 @@ def test_texts_can_be_left_out(tables: Tablebase) -> None:
     assert list(document["positions"][0]) == ["index", "outcome", "remoteness", "grundy"]
 
 
+def test_without_the_rules_a_position_is_its_index(tmp_path: Path) -> None:
+    path = build_table(own_game(tmp_path), tmp_path).path
+    with lookup.open_table(path, game=UnknownGame) as table:
+        lines = exported(table, Format.CSV).splitlines()
+        assert lines[1:4] == ["0,0,loss,0,", "1,1,win,1,", "2,2,win,1,"]
+        positions = json.loads(exported(table, Format.JSON))["positions"]
+        assert [row["position"] for row in positions] == [str(index) for index in range(21)]
+        export_file(table, Format.NPZ, tmp_path / "t.npz")
+        with np.load(tmp_path / "t.npz") as arrays:
+            assert arrays["outcome"].tolist() == [1, 3, 3, 3] * 5 + [1]
+        with pytest.raises(MissingGameError, match="a graph of moves needs the rules of 'subtract'"):
+            exported(table, Format.DOT)
+
+
 # --- graphs ---------------------------------------------------------------------------------------
 
 NODE = re.compile(r'  (\w+) \[label="(.*?)(?:\\n(.*))?", (?:fillcolor|shape)=\w+\];')
@@ -155,21 +187,23 @@ def test_dot_has_every_position_and_every_move(name: str, built: Callable[[str],
 def test_dot_is_for_small_games(tables: Tablebase, monkeypatch: pytest.MonkeyPatch) -> None:
     result = run("lookup", "export", "tactics-4x4", "--to", "dot")
     assert (result.code, result.out) == (2, "")
-    assert "expected csv, json or npz for more than 5,000 positions, here 65,536" in one_line(result)
+    assert "expected csv, json, npz or parquet for more than 5,000 positions, here 65,536" in one_line(
+        result
+    )
     result = run("lookup", "export", "sticks-run-1-2", "--to", "dot")
     assert (result.code, result.out) == (2, "")
     assert "its moves lead to sums of positions" in one_line(result)
-    monkeypatch.setattr(export, "MOST_DRAWN", 511)
+    monkeypatch.setattr(graph, "MOST_DRAWN", 511)
     with pytest.raises(CallerError):
         exported(tables["tactics-3x3"], Format.DOT)
-    monkeypatch.setattr(export, "MOST_DRAWN", 512)
+    monkeypatch.setattr(graph, "MOST_DRAWN", 512)
     assert exported(tables["tactics-3x3"], Format.DOT)
 
 
 # --- tables larger than memory --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("to", [Format.CSV, Format.JSON, Format.NPZ])
+@pytest.mark.parametrize("to", STREAMED)
 @pytest.mark.parametrize("name", ["tactics-4x4", "rota", "sticks-run-1-2"])
 def test_a_huge_table_is_not_decoded_whole(
     name: str,
@@ -179,12 +213,15 @@ def test_a_huge_table_is_not_decoded_whole(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    export_file(tables[name], to, tmp_path / "whole")
+    monkeypatch.setattr(parquet, "GROUP_WITH_TEXT", 1000)  # whatever the length of a stretch
     path = rechunk(tables[name].path, 256)
+    with lookup.open_table(path) as table:
+        assert table.is_in_memory
+        export_file(table, to, tmp_path / "whole")
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
     monkeypatch.setattr(records, "decode_records", lambda _: pytest.fail("decoded whole"))
     monkeypatch.setattr(table_module, "_STRETCH", 1000)
-    monkeypatch.setattr(export, "ROWS_AT_ONCE", 300)
+    monkeypatch.setattr(rows_module, "ROWS_AT_ONCE", 300)
     with lookup.open_table(path, cache_bytes=1000) as table:
         assert max(len(values.outcome) for _, values in table.scan()) == 1000
         export_file(table, to, tmp_path / "parts")
@@ -196,7 +233,7 @@ def test_memory_does_not_grow_with_the_table(
     to: Format, built: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(table_module, "_STRETCH", 2048)
-    monkeypatch.setattr(export, "ROWS_AT_ONCE", 256)
+    monkeypatch.setattr(rows_module, "ROWS_AT_ONCE", 256)
     with lookup.open_table(built("tactics-4x5" if to is Format.NPZ else "tactics-3x5")) as table:
         tracemalloc.start()
         try:
@@ -209,7 +246,7 @@ def test_memory_does_not_grow_with_the_table(
 
 
 def test_progress_goes_from_nothing_to_all(tables: Tablebase, tmp_path: Path) -> None:
-    for to in (Format.CSV, Format.JSON, Format.NPZ):
+    for to in STREAMED:
         steps: list[tuple[int, int]] = []
 
         def report(done: int, total: int, seen: list[tuple[int, int]] = steps) -> None:
@@ -247,7 +284,8 @@ def test_the_command_writes_to_standard_output_or_a_file(tables: Tablebase, tmp_
     ("words", "expected"),
     [
         (["--to", "npz"], "'npz' cannot go to standard output: expected --output FILE"),
-        (["--to", "parquet"], "'parquet' is not one of 'csv', 'json', 'npz', 'dot'"),
+        (["--to", "parquet"], "'parquet' cannot go to standard output: expected --output FILE"),
+        (["--to", "xml"], "'xml' is not one of 'csv', 'json', 'npz', 'parquet', 'dot'"),
         ([], "Missing option '--to'"),
         (["--to", "csv", "--output", "no/such/t.csv"], "output cannot be 'no/such/t.csv': expected a"),
         (["--to", "csv", "--output", "."], "'.' is a directory"),
@@ -285,7 +323,7 @@ def test_a_reader_that_goes_away_is_no_traceback() -> None:
     assert child.returncode == 1
 
 
-@pytest.mark.parametrize("to", ["csv", "json", "npz"])
+@pytest.mark.parametrize("to", ["csv", "json", "npz", "parquet"])
 def test_a_disk_that_is_full_leaves_what_was_there(to: str, tmp_path: Path) -> None:
     """A limit on the size of files, which the kernel enforces as it does a full disk."""
     path = tmp_path / "t"
@@ -362,7 +400,7 @@ def test_a_failure_half_way_leaves_nothing_behind(
     def report(done: int, total: int) -> None:
         raise OSError("the cable was pulled")
 
-    for to in (Format.CSV, Format.JSON, Format.NPZ):
+    for to in STREAMED:
         with pytest.raises(FailureError, match="t' cannot be written: the cable was pulled"):
             export_file(table, to, tmp_path / "t", report=report)
         assert list(tmp_path.iterdir()) == []

@@ -79,4 +79,4 @@ def test_the_base_install_needs_only_what_was_agreed(wheel: Path) -> None:
     ]
     assert sorted(base) == ["h5py", "numpy", "typer", "zstandard"]
     extras = {line.split()[1] for line in lines if line.startswith("Provides-Extra")}
-    assert extras == {"fast", "serve", "dev", "bench", "all"}
+    assert extras == {"fast", "serve", "parquet", "dev", "bench", "all"}

@@ -30,6 +30,7 @@ HEAVY = {
     "uvicorn",
     "fastapi",
     "dask",
+    "pyarrow",
 }
 
 
@@ -77,8 +78,8 @@ def test_the_lookup_command_loads_nothing_of_the_builder() -> None:
     assert "builder" not in loaded_after("import lookup.cli")
 
 
-def test_the_lookup_command_loads_the_server_only_to_serve() -> None:
-    assert loaded_after("import lookup.cli") & {"starlette", "uvicorn"} == set()
+def test_the_lookup_command_loads_what_comes_by_extras_only_when_needed() -> None:
+    assert loaded_after("import lookup.cli") & {"starlette", "uvicorn", "pyarrow"} == set()
 
 
 def test_lookup_never_imports_builder() -> None:

@@ -33,11 +33,12 @@ from lookup import (
     open_tablebase,
 )
 from lookup.blocks import smallest_bits
-from lookup.format import INTEGRITY, TableInfo, grundy_column, outcome_column
+from lookup.format import grundy_column, outcome_column
 from lookup.games import loading
 from tests.commands import one_line, run
 from tests.conftest import ROOT
 from tests.own_games import SUBTRACT, own_game, write_game
+from tests.strangers import described, stranger
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -147,28 +148,6 @@ def test_the_commands(subtract: Path) -> None:
 
 
 # --- tables from strangers ------------------------------------------------------------------------
-
-
-def described(**changes: Any) -> TableInfo:
-    fields: dict[str, Any] = {
-        "format": "endtable", "format_version": 1, "name": "trap", "game": "trap", "parameters": "{}",
-        "rules": "", "notation": "", "indexing": "", "integrity": INTEGRITY, "solver": "retrograde",
-        "builder": "endtable 0.1.0", "size": 64, "positions": 64, "losses": 64, "draws": 0, "wins": 0,
-        "longest_remoteness": -1, "largest_grundy": -1, "period": "", "rules_digest": "00",
-    }  # fmt: skip
-    return TableInfo(**{**fields, **changes})
-
-
-def stranger(path: Path, size: int = 64, **changes: Any) -> Path:
-    """A file that keeps the format in all and says whatever it likes."""
-    info = described(size=size, positions=size, losses=size, **changes)
-
-    class Zeros:
-        def __getitem__(self, key: slice, /) -> Any:
-            return np.zeros(key.stop - key.start, np.uint8)
-
-    write_table(path, info, [PackedColumn(outcome_column(1, size), Zeros())])
-    return path
 
 
 @pytest.mark.parametrize(
