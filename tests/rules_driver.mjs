@@ -41,11 +41,11 @@ for (const line of readFileSync(0, "utf8").split("\n").filter(Boolean)) {
     table: one.table_name,
     size: plain(one.size),
     start: asked(() => one.format(one.start)),
-    texts: texts.map((text) => ({
+    texts: texts.map((text, at) => ({
       components: asked(() => one.components(text)),
       moves: asked(() => one.moves(text)),
       board: asked(() => one.board(text)),
-      played: moves.map((move) => asked(() => one.play(text, move))),
+      played: moves.filter((_, number) => number % 3 === at % 3).map((move) => asked(() => one.play(text, move))),
       best: formula ? asked(() => formula.moves(text)) : null,
       value: formula ? asked(() => formula.probe(text)) : null,
     })),

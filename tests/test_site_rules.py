@@ -110,11 +110,11 @@ def answers(game: Game, question: dict[str, Any]) -> dict[str, Any]:
                 "components": asked(game.components, text),
                 "moves": asked(game.moves, text),
                 "board": asked(game.board, text),
-                "played": [asked(game.play, text, move) for move in question["moves"]],
+                "played": [asked(game.play, text, move) for move in question["moves"][at % 3 :: 3]],
                 "best": asked(formula.moves, text) if formula else None,
                 "value": asked(formula.probe, text) if formula else None,
             }
-            for text in question["texts"]
+            for at, text in enumerate(question["texts"])
         ],
         "names": [
             asked(lambda name: getattr(kind.from_table_name(name), "table_name", None), name)
@@ -139,7 +139,7 @@ def test_every_game_of_ours_is_asked() -> None:
 def test_every_game_answers_in_javascript_as_in_python(scripts: Path) -> None:
     ours = [game_class(kind_of(name))(*values) for name, values in GAMES.items()]
     games = [*ours, *(game_class(name)() for name in EXAMPLES)]
-    asking = [questions(game, sampled(game, 40)) for game in games]
+    asking = [questions(game, sampled(game, 25)) for game in games]
     lines = "\n".join(map(json.dumps, asking))
     command = ["node", str(ROOT / "tests" / "rules_driver.mjs"), str(scripts)]
     ran = subprocess.run(command, input=lines, capture_output=True, text=True, check=False)
