@@ -125,4 +125,4 @@ def bundle(
         print_json({**fields, "tables": [entry._asdict() for entry in entries]})
         return
     size = sum(entry.size for entry in entries)
-    typer.echo(f"{path}: {len(entries)} tables, {size:,} bytes, manifest sha256 {done.sha256}")
+    typer.echo(f"{path}: {len(entries)} tables, {size:,} bytes; sha256 of the manifest: {done.sha256}")

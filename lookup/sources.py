@@ -31,10 +31,14 @@ from lookup.download import Web, is_address, parts_of, with_path
 from lookup.errors import BundleError, InvalidParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import TypeAlias
 
     from lookup.bundle import Entry
     from lookup.progress import Progress, Report
+
+    Member: TypeAlias = tuple[str, bool, Callable[[], Any]]
+    """Something in an archive: its name, whether it is a file, and what opens it."""
 
 MOST_MEMBERS = 100_000
 """Files of the largest archive that is looked through."""
@@ -111,6 +115,7 @@ def open_source(place: str, parts: Callable[[], Path], progress: Progress) -> So
             return WebArchive(place, parts, progress)
         return WebFolder(place)
     path = Path(place)
+    path = path.parent if path.name == MANIFEST else path
     try:
         if (path / MANIFEST).is_file():
             return Folder(path)
@@ -204,12 +209,15 @@ class Archive(Local):
             self._members = self._found(members)
             self._files = files.pop_all()
 
-    def _found(self, members: Iterator[tuple[str, Callable[[], Any]]]) -> dict[str, Callable[[], Any]]:
+    def _found(self, members: Iterable[Member]) -> dict[str, Callable[[], Any]]:
         """The files in the folder of the manifest, by name."""
         files: dict[str, Callable[[], Any]] = {}
-        for number, (name, opener) in enumerate(members):
+        for number, (name, is_file, opener) in enumerate(members):
+            # Whatever they are: a damaged archive may lead round in a circle.
             if number == MOST_MEMBERS:
-                raise BundleError(self.place, f"holds over {MOST_MEMBERS:,} files")
+                raise BundleError(self.place, f"holds over {MOST_MEMBERS:,} files and folders")
+            if not is_file:
+                continue
             name = name.removeprefix("./")
             if name in files:
                 raise BundleError(self.place, f"holds {name[:100]!r} twice")
@@ -228,14 +236,13 @@ class Archive(Local):
         return file
 
 
-def _tarred(archive: tarfile.TarFile) -> Iterator[tuple[str, Callable[[], Any]]]:
-    return ((one.name, partial(archive.extractfile, one)) for one in archive if one.isreg())
+def _tarred(archive: tarfile.TarFile) -> Iterator[Member]:
+    return ((one.name, one.isreg(), partial(archive.extractfile, one)) for one in archive)
 
 
-def _zipped(archive: ZipFile) -> Iterator[tuple[str, Callable[[], Any]]]:
-    return (
-        (one.filename, partial(archive.open, one)) for one in archive.infolist() if not one.is_dir()
-    )
+def _zipped(archive: ZipFile) -> Iterator[Member]:
+    infos = archive.infolist()
+    return ((one.filename, not one.is_dir(), partial(archive.open, one)) for one in infos)
 
 
 class _SoberFile(io.FileIO):

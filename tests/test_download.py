@@ -11,6 +11,7 @@ import ssl
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 from urllib.request import Request
 
@@ -22,6 +23,7 @@ from lookup.disk import file_digest
 from lookup.download import _failure, _Redirections
 from lookup.errors import BundleError, DownloadError
 from lookup.fetch import fetch
+from lookup.progress import Progress
 from tests.commands import one_line, run
 from tests.conftest import ROOT
 from tests.web import Asked, Handler, Server, offering, packed, plain
@@ -29,6 +31,8 @@ from tests.web import Asked, Handler, Server, offering, packed, plain
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from lookup.progress import Report
 
 TABLE = "tactics-4x5"
 FILE = f"{TABLE}.h5"
@@ -285,6 +289,40 @@ def test_killed_it_leaves_what_was_there_and_goes_on(server: Server, mine: Path)
     left, server.treat = part.stat().st_size, None
     fetch(f"{server.address}/bundle", mine)
     assert starts(server) == [None, left]
+    assert is_fetched(mine)
+
+
+class Impatient(Progress):
+    """A user who presses Ctrl-C when a stage is under way."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self._name = name
+
+    @contextmanager
+    def stage(self, name: str, unit: str = "positions") -> Iterator[Report]:
+        def report(done: int, total: int) -> None:
+            if name == self._name:
+                raise KeyboardInterrupt
+
+        yield report
+
+
+@pytest.mark.parametrize("kind", ["bundle", "bundle.tar", "bundle.zip"])
+def test_interrupted_it_leaves_what_was_there_and_goes_on(
+    kind: str, server: Server, mine: Path
+) -> None:
+    """When the archive has come, and the table is being copied from it, nothing comes again."""
+    with pytest.raises(KeyboardInterrupt):
+        fetch(f"{server.address}/{kind}", mine, progress=Impatient(f"{TABLE}: fetch"))
+    assert is_untouched(mine)
+    server.asked.clear()
+    fetch(f"{server.address}/{kind}", mine)
+    if kind == "bundle":
+        (start,) = starts(server)
+        assert start
+    else:
+        assert starts(server, kind) == [None]  # its beginning
     assert is_fetched(mine)
 
 
