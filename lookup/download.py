@@ -153,7 +153,9 @@ class Web:
         try:
             with _sentences(address):
                 response = self._opener.open(request, timeout=PATIENCE)
-        except _RangeRefusedError:
+        except _RangeRefusedError as error:
+            if not start:
+                raise _refusal(address, error.refusal) from None
             return self._ask(address, 0)
         assert isinstance(response, HTTPResponse)
         return response
@@ -223,6 +225,10 @@ class Web:
 class _RangeRefusedError(Exception):
     """The server has nothing from the byte on that was asked for."""
 
+    def __init__(self, refusal: HTTPError) -> None:
+        super().__init__(refusal)
+        self.refusal = refusal
+
 
 @contextmanager
 def _sentences(address: str) -> Iterator[None]:
@@ -232,12 +238,10 @@ def _sentences(address: str) -> Iterator[None]:
     except HTTPError as error:
         error.close()
         if error.code == 416:
-            raise _RangeRefusedError from None
+            raise _RangeRefusedError(error) from None
         raise _refusal(address, error) from None
     except (OSError, HTTPException) as error:  # URLError is an OSError
         reason = error.reason if isinstance(error, URLError) else error
-        if isinstance(reason, DownloadError):  # from our own connection
-            raise reason from None
         raise _failure(address, reason) from None
     except (ValueError, UnicodeError) as error:
         raise DownloadError(address, f"cannot be asked for: {error}") from None

@@ -245,6 +245,20 @@ def test_a_file_that_is_replaced_between_two_attempts(kind: str, server: Server,
     assert is_fetched(mine)
 
 
+def test_a_server_that_has_nothing_from_there_on_is_asked_for_all(server: Server, mine: Path) -> None:
+    def refuses(handler: Handler, asked: Asked, count: int) -> bool:
+        if count == 1:
+            handler.offer(until=100_000)
+        elif asked.start:
+            handler.send_error(416)
+        return count == 1 or bool(asked.start)
+
+    server.treat = of_table(refuses)
+    fetch(f"{server.address}/bundle", mine)
+    assert starts(server) == [None, 100_000, None]
+    assert is_fetched(mine)
+
+
 @pytest.mark.parametrize("content_range", ["bytes 5-9/10", "bytes 0-9/*", "nonsense", ""])
 def test_a_range_that_was_not_asked_for(content_range: str, server: Server, mine: Path) -> None:
     def odd(handler: Handler, asked: Asked, count: int) -> bool:
@@ -458,6 +472,7 @@ def test_no_progress_has_an_end(
         (403, "may not be read: the server says 403 Forbidden"),
         (500, "cannot be had: the server says 500 Internal Server Error"),
         (204, "is answered with 204 No Content"),
+        (416, "cannot be had: the server says 416 "),
     ],
 )
 def test_refusals(code: int, expected: str, server: Server, mine: Path) -> None:
