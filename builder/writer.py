@@ -96,7 +96,8 @@ def write_table(
         for name, of_column in digests.items():
             rows = np.frombuffer(of_column, np.uint8).reshape(-1, 32)
             file.create_dataset(f"{DIGESTS}/{name}", data=rows, track_times=False)
-        digest = table_digest(info, [packed.column for packed in columns], digests)
+        described = {packed.column.name: packed.column.attributes for packed in columns}
+        digest = table_digest(info.attributes, described, digests)
         _set_attributes(file, {**info.attributes, "digest": digest})
     return digest
 

@@ -10,12 +10,14 @@ import typer
 
 from lookup.console import (
     GameOption,
+    GamesOption,
     JsonFlag,
     TableArgument,
     TablesOption,
     application,
     find_file,
     print_json,
+    print_warning,
 )
 from lookup.errors import FailureError
 from lookup.export import Format, export_descriptor, export_file
@@ -59,6 +61,28 @@ def export(
             export_file(opened, to, output, text=not no_text, report=report)
         size = output.stat().st_size
         typer.echo(f"{output}: {opened.info.positions:,} positions, {size:,} bytes")
+
+
+@commands.command("export-site", epilog="Example: lookup export-site site tactics-4x4 rota")
+def export_site(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder to write.")],
+    table: Annotated[
+        list[str] | None, typer.Argument(metavar="TABLE", help="Tables by name; default: all.")
+    ] = None,
+    tables: TablesOption = None,
+    game: GamesOption = None,
+) -> None:
+    """The explorer as a folder that any web server can host: page, tables, and no server of ours.
+
+    It plays and explains what `lookup serve` does. Pages read only the parts of a table that they need.
+    """
+    from lookup.site.export import export_site  # no other command needs it
+
+    with open_tablebase(tables or [Path("tables")], games=game or ()) as opened:
+        names = list(dict.fromkeys(table)) if table else list(opened)
+        with Progress.on_terminal().stage("site", "tables") as report:
+            size = export_site(opened, names, folder, print_warning, report)
+    typer.echo(f"{folder}: {len(names)} tables, {size:,} bytes; any web server can host it")
 
 
 @commands.command("list", epilog="Example: lookup list")

@@ -9,39 +9,30 @@
                         the indices that are not positions. Without it, the record is the index
     /sha256/<column>    for each column above, 32 bytes for each of its decoded chunks
 
-A column is a one-dimensional little-endian array of 8, 16 or 32-bit elements, chunked, filters zstd
-(32015) and fletcher32 in this order; see `blocks.py` for what a chunk holds and how items of less
-than a byte share one. Its attributes are the fields of `Column` and its `packing` in words. The last
-chunk is padded with zeros to full size. Nothing is compressed but the columns.
+This is the short form. `tables/FORMAT.md` has the whole specification, for readers in any language:
+types, packing, chunks, the index of each game, digests, limits, what may change and what has.
+Whoever changes the format changes it there; `tests/test_format_document.py` compares the two.
 
-`digest` is the SHA-256 of the canonical metadata (`canonical`) followed by the chunk digests of the
-columns in alphabetical order. A chunk digest alone would not notice a changed attribute, and a
-frame checksum alone would not notice two chunks that changed places.
-
-`rules_digest` and `start` are there in tables of games that do not come with Endtable: a digest of the
-rules that the table was built from (`lookup/games/rules_digest.py`), and the index of the start.
-
-`period` is empty, or the JSON of a `Period`: then every index beyond the table has the value of one
-inside it.
-
-Strings are fixed-length UTF-8, numbers 64-bit integers, `parameters` is JSON with sorted keys.
-
-History
-    1   0.1.0   the first
+A chunk digest alone would not notice a changed attribute, and a frame checksum alone would not notice
+two chunks that changed places: so `digest` covers both. It counts whatever attributes and columns a
+file has; but for that, a reader ignores those it does not know.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, get_type_hints
 
 from lookup.blocks import PACKED_BITS, dtype_of, packed_length, smallest_bits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
     from lookup.games.base import Game
+
+    Attributes: TypeAlias = Mapping[str, int | str]
+    """What a file, or a column of it, says of itself."""
 
 FORMAT = "endtable"
 VERSION = 1
@@ -98,8 +89,8 @@ class Column(NamedTuple):
         }
 
     @classmethod
-    def from_attributes(cls, name: str, attributes: Mapping[str, int | str]) -> Column:
-        """The column that a dataset describes.
+    def from_attributes(cls, name: str, attributes: Attributes) -> Column:
+        """The column that a dataset describes. Attributes that later versions add are left alone.
 
         Raises:
             TypeError, ValueError: the attributes are not those of a column.
@@ -108,7 +99,7 @@ class Column(NamedTuple):
         if not (isinstance(bits, int) and isinstance(items, int) and isinstance(meaning, str)):
             raise TypeError(f"{name} does not describe itself")
         column = cls(name, bits, items, meaning)
-        if bits not in PACKED_BITS or column.attributes != attributes:
+        if bits not in PACKED_BITS or not column.attributes.items() <= attributes.items():
             raise ValueError(f"{name} does not describe itself as expected")
         return column
 
@@ -255,18 +246,21 @@ class TableInfo(NamedTuple):
 
     @classmethod
     def from_attributes(cls, attributes: Mapping[str, object]) -> TableInfo:
-        """The description read from a file.
+        """The description read from a file. Attributes that later versions add are left out.
 
         Raises:
-            ValueError: an attribute is missing, of the wrong type or unknown.
+            ValueError: an attribute is missing or of the wrong type.
         """
         wanted = get_type_hints(cls)
-        if odd := sorted((set(attributes) ^ set(wanted)) - set(cls._field_defaults)):
-            raise ValueError(f"attributes missing or unknown: {', '.join(odd)}")
-        for name, value in attributes.items():
+        known = {name: value for name, value in attributes.items() if name in wanted}
+        missing = set(wanted) - set(known)
+        if missing and missing != set(cls._field_defaults):
+            absent = missing - set(cls._field_defaults) or missing
+            raise ValueError(f"attributes missing: {', '.join(sorted(absent))}")
+        for name, value in known.items():
             if type(value) is not wanted[name]:
                 raise ValueError(f"attribute {name} is {value!r}, not of type {wanted[name].__name__}")
-        return cls(**attributes)  # type: ignore[arg-type]  # the types were checked above
+        return cls(**known)  # type: ignore[arg-type]  # the types were checked above
 
     @property
     def attributes(self) -> dict[str, int | str]:
@@ -285,7 +279,7 @@ def is_sound(info: TableInfo, columns: Mapping[str, Column]) -> bool:
     if min(totals) < 0 or sum(totals) != info.positions or not 1 <= info.positions <= info.size:
         return False
     outcome, classes = columns.get(OUTCOME), columns.get(CLASSES)
-    if outcome is None or outcome.bits not in CODES or not set(columns) <= set(COLUMNS):
+    if outcome is None or outcome.bits not in CODES:
         return False
     for name, largest in ((REMOTENESS, info.longest_remoteness), (GRUNDY, info.largest_grundy)):
         column = columns.get(name)
@@ -318,11 +312,12 @@ def canonical(value: object) -> bytes:
     return json.dumps(value, sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
-def table_digest(info: TableInfo, columns: Iterable[Column], digests: Mapping[str, bytes]) -> str:
-    """The digest of a whole table, from its metadata and the chunk digests of each column."""
-    described = {column.name: column.attributes for column in columns}
-    digest = hashlib.sha256(canonical({"table": info.attributes, "columns": described}))
-    for name in sorted(described):
+def table_digest(
+    table: Attributes, columns: Mapping[str, Attributes], digests: Mapping[str, bytes]
+) -> str:
+    """The digest of a whole table: from all its attributes, those of each column, and chunk digests."""
+    digest = hashlib.sha256(canonical({"table": table, "columns": columns}))
+    for name in sorted(columns):
         digest.update(digests[name])
     return digest.hexdigest()
 

@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lookup.format import Attributes
     from lookup.progress import Report
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
@@ -200,16 +201,18 @@ class TableFile:
                 self.digest = str(attributes.pop("digest", ""))
                 self.info = TableInfo.from_attributes(attributes)
                 self.game = self._game()
-                self.columns = self._columns(file)
+                described = {name: _attributes(file[name]) for name in sorted(set(file) - {DIGESTS})}
+                columns = self._columns(file, described)
         except (TableFileError, InvalidGameError):
             raise
         except Exception as error:  # noqa: BLE001 - h5py raises half of all builtin exceptions
             reason = " ".join(str(error).split())
             raise CorruptTableError(self.path, f"is damaged: {reason}") from None
-        described = [stored.column for stored in self.columns.values()]
-        digests = {name: stored.digests for name, stored in self.columns.items()}
-        if table_digest(self.info, described, digests) != self.digest:
+        digests = {name: stored.digests for name, stored in columns.items()}
+        if table_digest(attributes, described, digests) != self.digest:
             raise CorruptTableError(self.path, "is damaged: its metadata does not match its digest")
+        # What later versions add counts for the digest, and for nothing else here.
+        self.columns = {name: columns[name] for name in COLUMNS if name in columns}
 
     def _check_format(self, attributes: Any) -> None:
         if attributes.get("format") != FORMAT.encode():
@@ -263,10 +266,9 @@ class TableFile:
             return f"{found}: build it again, or name its own with --game FILE.py"
         return f"{kind.name!r} than those at hand: build it again"
 
-    def _columns(self, file: Any) -> dict[str, StoredColumn]:
-        names = sorted(set(file) - {DIGESTS})
-        described = {name: Column.from_attributes(name, _attributes(file[name])) for name in names}
-        sound = is_sound(self.info, described) and set(file[DIGESTS]) == set(names)
+    def _columns(self, file: Any, attributes: Mapping[str, Attributes]) -> dict[str, StoredColumn]:
+        described = {name: Column.from_attributes(name, said) for name, said in attributes.items()}
+        sound = is_sound(self.info, described) and set(file[DIGESTS]) == set(described)
         # What a game does not have nobody has checked; and without Grundy values a sum has no value.
         sound = sound and (GRUNDY not in described or self.game.stores_grundy)
         sound = sound and (REMOTENESS not in described or self.game.stores_remoteness)

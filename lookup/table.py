@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 from functools import cached_property, reduce
 from operator import xor
 from pathlib import Path
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Self, cast
 
 import numpy as np
 
-from lookup.answers import Answers, Move, preference
+from lookup.answers import Move, preference
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games import load_game
 from lookup.games.base import Game
 from lookup.reader import TableFile
 from lookup.records import DecodedRecords, Layout, decode_records, decoded, open_records
+from lookup.stored import StoredAnswers
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
     from lookup.format import TableInfo
-    from lookup.games.base import Step
     from lookup.reader import Rules
     from lookup.records import Decode
 
@@ -54,7 +55,7 @@ class Worths(dict[int, tuple[int, Value]]):
         return worth
 
 
-class Table(Answers):
+class Table(StoredAnswers):
     """The solved game in one file. Open it with `open_table` or through a `Tablebase`.
 
     Small tables are decoded when opened, and their file is closed again; larger ones keep it open and
@@ -77,15 +78,14 @@ class Table(Answers):
             raise
         if self.is_in_memory:
             self._file.close()
-        self._by_index, self._palette = self._records.by_index, self._records.palette
-        self._size = self._file.info.size
+        info = self._file.info
+        period = Period.from_text(info.period) if info.period else None
+        super().__init__(self._records.by_index, self._records.palette, info.size, period)
         self._layout = Layout.of(self._file)
-        self._is_sum = self.game.plays_sums
         self._named = self.game.move_name if self.game.is_ours() else self.game.named
         # The usual game, for which `moves` has a shorter way.
         self._is_usual = type(self.game).moves is Game.moves and not self._is_sum and not self._is_alone
         self._worths = Worths(self._palette)
-        self._period = Period.from_text(self.info.period) if self.info.period else None
 
     @property
     def game(self) -> Game:
@@ -143,40 +143,6 @@ class Table(Answers):
         return f"<Table {self.name} ({self._file.info.positions:,} positions)>"
 
     # --- values -----------------------------------------------------------------------------------
-
-    def probe_index(self, index: int) -> Value:
-        """The value of the position with this index. O(1).
-
-        Indices beyond the table have values too, if the table has a `period`.
-
-        Raises:
-            InvalidPositionError: the index is out of range or not a position.
-        """
-        if 0 <= index < self._size:
-            value = self._palette[self._by_index[index]]
-            if value is not None:
-                return value
-        elif index > 0 and self._period:
-            inside, periods = self._period.fold(index)
-            value = self.probe_index(inside)
-            if value.remoteness is None:
-                return value
-            return value._replace(remoteness=value.remoteness + periods * self._period.plies)
-        raise self._outside(index)
-
-    def probe(self, position: str) -> Value:
-        """The value of a position given as text. O(1).
-
-        Raises:
-            InvalidPositionError: the text is not a position of this game.
-        """
-        if self._is_sum:
-            components = self.game.components(position)
-            try:
-                return self._probe_sum(components)
-            except InvalidPositionError as error:
-                raise InvalidPositionError(position, error.expected) from None
-        return self.probe_index(self.game.parse(position))
 
     def probe_texts(self, positions: Iterable[str]) -> list[Value]:
         """The values of many positions given as text.
@@ -247,28 +213,13 @@ class Table(Answers):
         inside[beyond] = period.preperiod + rest
         return inside, periods
 
-    def _outside(self, index: int) -> InvalidPositionError:
-        """Why an index has no value here."""
-        if index >= self._size and self.info.solver == "heaps":
-            longest = f"heaps of at most {self._size - 1}"
-            return InvalidPositionError(index, f"{longest}: {self.name} ends there, without a period")
-        if not 0 <= index < self._size:
-            return InvalidPositionError(index, f"an index from 0 to {self._size - 1}")
-        return InvalidPositionError(index, "the index of a position; this one is a hole")
-
-    def _probe_after(self, step: Step) -> Value:
-        after = step.after
-        return self.probe_index(after[0]) if len(after) == 1 else self._probe_sum(after)
-
     def _probe_sum(self, components: tuple[int, ...]) -> Value:
-        """The value of a sum: of its only component, or by the exclusive or of all Grundy values."""
-        if len(components) == 1:
-            return self.probe_index(components[0])
-        try:
-            grundy = reduce(xor, map(self._grundies.__getitem__, components), 0)
-        except LookupError:
-            grundy = reduce(xor, (self.probe_index(index).grundy or 0 for index in components), 0)
-        return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
+        """By a list of all Grundy values, if the table is small."""
+        if len(components) > 1:
+            with suppress(LookupError):
+                grundy = reduce(xor, map(self._grundies.__getitem__, components), 0)
+                return Value(Outcome.WIN if grundy else Outcome.LOSS, None, grundy)
+        return super()._probe_sum(components)
 
     @cached_property
     def _grundies(self) -> list[int]:

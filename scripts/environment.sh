@@ -1,6 +1,6 @@
 # Sourced by the other scripts: `environment EXTRAS` makes .venv if there is none, installs the project
 # with these extras if that has not been done for this pyproject.toml, and puts it on the PATH. After it,
-# `browser` sees to it that there is a Chromium, and says so where that cannot be.
+# `tools` sees to it that programs from outside are there that tests need, and says so where that cannot be.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -35,33 +35,59 @@ find_python() {
     return 1
 }
 
-browser() {
-    python tests/chromium.py >/dev/null && return  # it also says where the tests look
-    local as_root=() why
-    if [ -n "${ENDTABLE_CHROMIUM:-}" ]; then
-        why="ENDTABLE_CHROMIUM is '$ENDTABLE_CHROMIUM', which is no program"
+tools() {
+    local missing why problems=()
+    mapfile -t missing < <(python tests/tools.py)
+    if [ ${#missing[@]} -gt 0 ]; then
+        why=$(install_packages "${missing[@]}")
+        mapfile -t missing < <(python tests/tools.py)
+        [ ${#missing[@]} = 0 ] || problems+=("what is in the packages ${missing[*]} ($why)")
+    fi
+    if command -v npm >/dev/null; then
+        why=$(install_node_modules)
+        [ -z "$why" ] || problems+=("h5wasm ($why)")
+    fi
+    [ ${#problems[@]} -gt 0 ] || return 0
+    if [ "${ENDTABLE_TOOLS:-}" = required ]; then
+        printf 'error: all tests are required here, and some cannot be run without %s\n' "${problems[@]}" >&2
+        exit 1
+    fi
+    printf 'some tests are left out, for want of %s\n' "${problems[@]}" >&2
+}
+
+# Installs Debian's packages, all in one call since that is what takes time. Prints why it could not.
+install_packages() {
+    local as_root=()
+    if [ -n "${ENDTABLE_CHROMIUM:-}" ] && ! command -v "$ENDTABLE_CHROMIUM" >/dev/null; then
+        echo "ENDTABLE_CHROMIUM is '$ENDTABLE_CHROMIUM', which is no program: expected the path of a Chromium"
     elif ! command -v apt-get >/dev/null; then
-        why="there is no Chromium on the PATH, and no apt-get to install it with"
+        echo "there is no apt-get to install them with"
     elif [ "$(id -u)" != 0 ] && ! sudo -n true 2>/dev/null; then
-        why="there is no Chromium on the PATH, and only root may install it"
+        echo "only root may install them"
     else
         [ "$(id -u)" = 0 ] || as_root=(sudo -n)
         as_root+=(env DEBIAN_FRONTEND=noninteractive)
-        echo "installing Chromium, for the tests of the page" >&2
+        echo "installing, for the tests: $*" >&2
         local install=("${as_root[@]}" apt-get install --quiet --quiet --yes --no-install-recommends)
         # The lists of packages are missing or old in most containers: only then are they fetched. The
-        # package without windows is the smaller one; not every system has it.
-        "${install[@]}" chromium-headless-shell >/dev/null 2>&1 || {
+        # Chromium without windows is the smaller one; not every system has it.
+        "${install[@]}" "$@" >/dev/null 2>&1 || {
             "${as_root[@]}" apt-get update --quiet --quiet >/dev/null || true
-            "${install[@]}" chromium-headless-shell >/dev/null 2>&1 || "${install[@]}" chromium >/dev/null || true
+            "${install[@]}" "$@" >/dev/null 2>&1 ||
+                "${install[@]}" "${@/#chromium-headless-shell/chromium}" >/dev/null || true
         }
-        python tests/chromium.py >/dev/null && return
-        why="there is no Chromium on the PATH, and apt-get could not install it"
+        echo "apt-get could not install them"
     fi
-    why+="; install the package chromium (or chromium-browser, google-chrome), or set ENDTABLE_CHROMIUM to its path"
-    if [ "${ENDTABLE_BROWSER:-}" = required ]; then
-        echo "error: the tests in a browser are required here, and cannot be run: $why" >&2
-        exit 1
+}
+
+# Installs what the reader in JavaScript needs, if that has not been done. Prints why it could not.
+install_node_modules() {
+    local folder=scripts/readers wanted
+    wanted=$(cksum $folder/package.json)
+    [ "$(cat $folder/node_modules/installed 2>/dev/null)" != "$wanted" ] || return 0
+    if npm install --prefix $folder --no-package-lock --no-audit --no-fund --loglevel error >&2; then
+        echo "$wanted" >$folder/node_modules/installed
+    else
+        echo "npm could not install what $folder/package.json names"
     fi
-    echo "the tests in a browser are left out: $why" >&2
 }

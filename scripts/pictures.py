@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from playwright.sync_api import sync_playwright
 
 from tests.browser import ARGUMENTS
-from tests.chromium import find_chromium
 from tests.explorer import Explorer
 from tests.serving import running
+from tests.tools import find_chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, ViewportSize

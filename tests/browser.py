@@ -1,20 +1,18 @@
 """Fixtures of tests that look at the page as a person does: Chromium, driven by Playwright.
 
 `page` opens what the server at `address` serves, `explorer` is the same page in the words of
-explorer.py, and `visit` is for another visitor, or for a phone. `ENDTABLE_BROWSER=required`, which CI
-sets, makes a missing browser a failure; elsewhere these tests are skipped without one.
+explorer.py, and `visit` is for another visitor, or for a phone.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Protocol
 from urllib.parse import urlsplit
 
 import pytest
 
-from tests.chromium import NAMES, VARIABLE, find_chromium
+from tests.tools import NAMES, VARIABLE, do_without, find_chromium
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,9 +44,7 @@ def chromium() -> Iterator[Browser]:
     executable = find_chromium()
     if executable is None:
         problem = f"no Chromium: expected {', '.join(NAMES)} on the PATH, or its path in {VARIABLE}"
-        if os.environ.get("ENDTABLE_BROWSER") == "required":
-            pytest.fail(problem)
-        pytest.skip(problem)
+        do_without(problem)
     from playwright.sync_api import sync_playwright  # slow to import
 
     with sync_playwright() as playwright:
@@ -57,13 +53,19 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture(scope="session")
-def address() -> Iterator[str]:
-    """Where the packaged tables are served; a module may have a fixture of its own in its place."""
-    from tests.serving import running  # imports conftest, which imports this
+@pytest.fixture(scope="session", params=["served", "site"])
+def hosting(request: pytest.FixtureRequest) -> str:
+    """How pages come to be: from `lookup serve`, or from a site that needs no such server."""
+    return str(request.param)
 
-    with running() as server:
-        yield str(server.client.base_url)
+
+@pytest.fixture(scope="session")
+def address(hosting: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where the explorer of the packaged tables is; a module may have a fixture of its own instead."""
+    from tests.serving import explorer_of  # imports conftest, which imports this
+
+    with explorer_of(hosting, tmp_path_factory.mktemp("site") / "site") as address:
+        yield address
 
 
 @pytest.fixture

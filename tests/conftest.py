@@ -21,6 +21,7 @@ from tests.browser import address as address
 from tests.browser import chromium as chromium
 from tests.browser import complaints as complaints
 from tests.browser import explorer as explorer
+from tests.browser import hosting as hosting
 from tests.browser import page as page
 from tests.browser import profile as profile
 from tests.browser import visit as visit

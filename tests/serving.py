@@ -8,11 +8,15 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 import httpx
 import pytest
 
+from tests.commands import run
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -62,3 +66,41 @@ def running(*words: str | Path) -> Iterator[Server]:
     finally:
         process.kill()
         process.communicate()
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"  # connections are kept
+
+    def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - as its base calls it
+        """Nothing: tests have enough to say."""
+
+
+@contextmanager
+def hosted(folder: Path) -> Iterator[str]:
+    """The address of a folder on a web server that knows nothing but files, and no ranges either."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(folder)))
+    server.daemon_threads = True
+    thread = Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@contextmanager
+def explorer_of(hosting: str, folder: Path, *words: str | Path) -> Iterator[str]:
+    """The address of the explorer: "served", or a "site" that is written to the folder and hosted.
+
+    The words are those that `lookup serve` and `lookup export-site` have in common.
+    """
+    if hosting == "served":
+        with running(*words) as server:
+            yield str(server.client.base_url)
+        return
+    code, _, error = run("lookup", "export-site", folder, *words)
+    assert code == 0, error
+    with hosted(folder) as address:
+        yield address

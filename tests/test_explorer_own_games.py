@@ -9,7 +9,7 @@ import pytest
 import lookup
 from builder.build import build_table
 from tests.own_games import SUBTRACT, own_game
-from tests.serving import running
+from tests.serving import explorer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def address(folder: Path) -> Iterator[str]:
-    with running("--tables", folder, "--game", folder / "own.py") as server:
-        yield str(server.client.base_url)
+def address(folder: Path, hosting: str) -> Iterator[str]:
+    words = ("--tables", folder, "--game", folder / "own.py")
+    with explorer_of(hosting, folder / "site", *words) as address:
+        yield address
 
 
 def test_it_is_shown_as_text_and_played_from_the_list(explorer: Explorer, folder: Path) -> None:
@@ -71,7 +72,7 @@ def test_without_its_rules_it_says_so_and_breaks_nothing(
 ) -> None:
     page = explorer.page
     explorer.open("forgotten-20")
-    note = "Not known here: lookup serve --game FILE.py names the rules."
+    note = "Not known here: --game FILE.py names the rules."
     assert explorer.text("#moves-note") == note
     assert (explorer.moves, explorer.position) == ([], "0")  # without rules, indices
     assert not explorer.is_over

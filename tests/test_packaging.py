@@ -32,6 +32,7 @@ def test_the_wheel_holds_both_packages_and_the_default_tables(wheel: Path) -> No
     tables = {name for name in names if name.endswith(".h5")}
     assert tables == {f"lookup/tables/{game.table_name}.h5" for game in CATALOGUE}
     assert {"lookup/__init__.py", "lookup/py.typed", "builder/cli.py", "builder/py.typed"} <= names
+    assert "lookup/tables/FORMAT.md" in names
     static = {path.name for path in (ROOT / "lookup/service/static").iterdir()}
     assert {f"lookup/service/static/{name}" for name in static} <= names
     tops = {name.split("/")[0] for name in names}

@@ -65,18 +65,6 @@ def test_a_person_with_only_the_file_finds_everything_in_it(built: Callable[[str
         }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["tactics-3x3", "tactics-4x5", "rota"])
-def test_strangers_read_the_same_values_and_digest(
-    name: str, tmp_path: Path, built: Callable[[str], Path]
-) -> None:
-    out = tmp_path / "values.npz"
-    subprocess.run([sys.executable, ROOT / "tests/plain_reader.py", built(name), out], check=True)
-    with np.load(out) as theirs, lookup.open_table(built(name)) as table:
-        values = table.probe_many(np.arange(table.game.size))
-        assert (values.outcome == theirs["outcome"]).all()
-        assert (values.remoteness == theirs["remoteness"]).all()
-
-
 def test_the_same_bytes_each_time_and_from_each_engine(tmp_path: Path) -> None:
     for game in (Tactics(3, 4), lookup.find_game("rota")):
         files = set()

@@ -26,7 +26,8 @@ export function renderAbout(info) {
   $("file").href = file;
   $("file").hidden = byFormula(info);
   $("info").href = json;
-  $("docs").href = docs;
+  $("docs").href = docs ?? "";
+  $("docs").hidden = docs === null;
 }
 
 const byFormula = (info) => info.answered_by === "closed form";

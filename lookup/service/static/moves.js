@@ -35,7 +35,7 @@ export function renderMoves(view, known) {
 function note(view, known) {
   let words = "";
   if (!known) {
-    words = "Not known here: lookup serve --game FILE.py names the rules.";
+    words = "Not known here: --game FILE.py names the rules.";
   } else if (!view.moves.length) {
     words = "None: the game is over.";
   } else if (view.info.game === "sticks-any") {

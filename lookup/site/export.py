@@ -1,0 +1,207 @@
+"""Write the explorer as a folder of files that any web server can host.
+
+index.html, static/     the page of `lookup serve`, with another source.js, which asks files
+static/rules.js         the rules of games, translated (see `translate.py`)
+tables/NAME.h5          the tables, as they ship
+tables/NAME.json        what a table says of itself, and of its columns
+tables/NAME.chunks      where its chunks are, and the digest of each; see static/table-file.js
+tables/index.json       the names of all tables
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import struct
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lookup import __version__
+from lookup.atomic import put_folder_in_place, temporary_folder_beside
+from lookup.errors import CallerError, FailureError, InvalidParameterError
+from lookup.format import canonical
+from lookup.games.unknown import UnknownGame
+from lookup.progress import silent
+from lookup.reader import TableFile
+from lookup.response import info_fields
+from lookup.site.expressions import UntranslatableError
+from lookup.site.rules import rules_module
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from lookup.games.base import Game
+    from lookup.progress import Report
+    from lookup.tablebase import Tablebase
+
+SCRIPTS = Path(__file__).parent / "static"
+PAGE = Path(__file__).parent.parent / "service" / "static"
+ONLY_SERVED = frozenset(("index.html", "docs.html", "docs.js", "docs.css"))
+INDEX = "index.json"
+KIND = "endtable site"
+PLACE = struct.Struct("<QI32s")
+"""Where a chunk lies, how many bytes it takes there, and the SHA-256 of what it decodes to."""
+
+_SCRIPT = '  <script type="module" src="static/explorer.js"></script>\n'
+_NO_SCRIPT = "everything it shows is under <code>/api/tables</code>, too."
+
+
+def export_site(
+    tables: Tablebase,
+    names: Sequence[str],
+    folder: Path,
+    warn: Callable[[str], None],
+    report: Report = silent,
+) -> int:
+    """Write a site with some tables, and return its size in bytes.
+
+    The folder appears when it is whole; one that was there, if it is a site, is kept until then. Games
+    whose rules cannot be translated are shown by index, and `warn` is told why.
+
+    Raises:
+        CallerError: there is no such table, or the folder holds something else.
+        FailureError: a table is damaged, or something cannot be written.
+    """
+    if not names:
+        raise CallerError("there are no tables for the site: expected some, which build-tables makes")
+    if folder.exists() and not _may_be_replaced(folder):
+        raise InvalidParameterError(
+            "folder", str(folder), "an empty one, or a site that was written before"
+        )
+    try:
+        with temporary_folder_beside(folder) as temporary:
+            _write(tables, names, temporary, warn, report)
+            size = sum(file.stat().st_size for file in temporary.rglob("*") if file.is_file())
+            put_folder_in_place(temporary, folder)
+    except OSError as error:
+        raise FailureError(f"'{folder}' cannot be written: {error.strerror or error}") from None
+    return size
+
+
+def _may_be_replaced(folder: Path) -> bool:
+    if not folder.is_dir():
+        return False
+    if not any(folder.iterdir()):
+        return True
+    try:
+        index = json.loads((folder / "tables" / INDEX).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(index, dict) and index.get("kind") == KIND
+
+
+def _write(
+    tables: Tablebase,
+    names: Sequence[str],
+    folder: Path,
+    warn: Callable[[str], None],
+    report: Report,
+) -> None:
+    static, place = folder / "static", folder / "tables"
+    static.mkdir()
+    place.mkdir()
+    games = _own_games(tables, names, warn)
+    write_scripts(static, games.values())
+    _write_page(folder, static)
+    for done, name in enumerate(names):
+        report(done, len(names))
+        _write_table(tables, name, place, games)
+    index = {"kind": KIND, "version": __version__, "tables": list(names)}
+    _write_json(place / INDEX, index)
+    report(len(names), len(names))
+
+
+# --- scripts --------------------------------------------------------------------------------------
+
+
+def _own_games(
+    tables: Tablebase, names: Iterable[str], warn: Callable[[str], None]
+) -> dict[str, type[Game]]:
+    """The games of the tables that are not ours, as far as their rules can be translated."""
+    games: dict[str, type[Game]] = {}
+    for name in names:
+        kind = type(tables[name].game)
+        if not kind.is_ours() and kind is not UnknownGame and kind.name not in games:
+            try:
+                rules_module(__version__, [kind])
+            except UntranslatableError as error:
+                warn(
+                    f"{kind.name} is shown without its moves: {error} cannot be translated "
+                    "for a page without a server"
+                )
+                continue
+            games[kind.name] = kind
+    return games
+
+
+def write_scripts(folder: Path, games: Iterable[type[Game]]) -> None:
+    """What a page needs to answer by itself: the rules of our games and of those given.
+
+    Raises:
+        UntranslatableError: a game is written in Python that has no translation.
+    """
+    shutil.copytree(SCRIPTS, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    (folder / "rules.js").write_text(rules_module(__version__, games), encoding="utf-8")
+
+
+def _write_page(folder: Path, static: Path) -> None:
+    for file in PAGE.iterdir():
+        if file.name not in ONLY_SERVED and not (static / file.name).exists():
+            shutil.copyfile(file, static / file.name)
+    page = (PAGE / "index.html").read_text("utf-8")
+    scripts = sorted(file.relative_to(folder).as_posix() for file in static.rglob("*.js"))
+    links = [f'  <link rel="modulepreload" href="{script}">\n' for script in scripts]
+    needed = "".join(link for link in links if link not in page)
+    page = page.replace(_SCRIPT, needed + _SCRIPT).replace(_NO_SCRIPT, "the tables are beside it.")
+    (folder / "index.html").write_text(page, encoding="utf-8")
+
+
+# --- tables ---------------------------------------------------------------------------------------
+
+
+def _write_table(tables: Tablebase, name: str, place: Path, games: dict[str, type[Game]]) -> None:
+    table = tables[name]
+    shutil.copyfile(table.path, place / f"{name}.h5")
+    # What is described is what was copied, whatever stands at the path by now.
+    file = TableFile(place / f"{name}.h5", type(table.game))
+    try:
+        has_rules = table.game.is_ours() or table.game.name in games
+        about = {
+            "info": {**info_fields(table), "start": None} if not has_rules else info_fields(table),
+            "has_rules": has_rules and not isinstance(table.game, UnknownGame),
+            "start": file.info.start,
+            "file": _described(file),
+        }
+        _write_json(place / f"{name}.json", about)
+        with (place / f"{name}.chunks").open("wb") as chunks:
+            for _, stored in sorted(file.columns.items()):
+                for at, (offset, size) in enumerate(zip(stored.offsets, stored.sizes, strict=True)):
+                    chunks.write(PLACE.pack(offset, size, stored.digests[32 * at : 32 * at + 32]))
+    finally:
+        file.close()
+
+
+def _described(file: TableFile) -> dict[str, Any]:
+    """What the reader in the page has to know of a file."""
+    first, columns = 0, {}
+    for name, stored in sorted(file.columns.items()):
+        columns[name] = {
+            "bits": stored.column.bits,
+            "items": stored.column.items,
+            "chunk_bytes": stored.chunk_bytes,
+            "first": first,
+        }
+        first += len(stored.offsets)
+    described = {name: stored.column.attributes for name, stored in file.columns.items()}
+    metadata = canonical({"table": file.info.attributes, "columns": described}).decode()
+    return {
+        "bytes": file.path.stat().st_size,
+        "digest": file.digest,
+        "metadata": metadata,
+        "chunks": first,
+        "columns": columns,
+    }
+
+
+def _write_json(path: Path, value: object) -> None:
+    path.write_text(json.dumps(value, indent=1) + "\n", encoding="utf-8")

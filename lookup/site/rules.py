@@ -1,0 +1,113 @@
+"""The games, their answers and their formulas as one JavaScript module, `rules.js`."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from typing import TYPE_CHECKING, NamedTuple
+
+from lookup.games import GAMES
+from lookup.site.translate import Module, identifier
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lookup.games.base import Game
+
+HEAD = """\
+// The rules, texts and formulas of games, translated from the Python of Endtable {version}: the same
+// functions that answer there. Not to be edited; python.js has what both languages need.
+
+import * as $ from "./python.js";
+"""
+
+
+class Wanted(NamedTuple):
+    """A module of ours, the definitions that a page needs (all, if None) and what it can do without."""
+
+    name: str
+    names: frozenset[str] | None = None
+    skipped: frozenset[str] = frozenset()
+
+
+_NAMED = ("__init_subclass__", "__setattr__", "__delattr__", "is_ours", "command", "build_command")
+_RESPONSES = ("value", "move", "probe", "single_move", "board", "line", "_formula")
+
+OURS = (
+    Wanted("lookup.errors"),
+    Wanted("lookup.values", frozenset(("Outcome", "_OPPOSITES", "WORDS", "Value"))),
+    Wanted("lookup.answers"),
+    Wanted("lookup.games.parameters", frozenset(("MOST", "Parameter", "checked"))),
+    Wanted("lookup.games.named", None, frozenset(f"Named.{name}" for name in _NAMED)),
+    Wanted("lookup.games.base", None, frozenset(("Game.rules_digest",))),
+    Wanted("lookup.games.mask_game"),
+    Wanted("lookup.games.heap_game"),
+    Wanted("lookup.games.step_game"),
+    Wanted("lookup.games.sticks_row"),
+    Wanted("lookup.games.sticks_heaps"),
+    Wanted("lookup.games.sticks_special"),
+    Wanted("lookup.games.tactics"),
+    Wanted("lookup.games.rota"),
+    Wanted("lookup.games.clock", None, frozenset(("Clock.filling",))),
+    Wanted("lookup.games.winners_losers"),
+    Wanted("lookup.games.unknown", None, frozenset(("UnknownGame.parameters",))),
+    Wanted("lookup.format", frozenset(("Period",)), frozenset(("Period.from_text", "Period.text"))),
+    Wanted("lookup.stored"),
+    Wanted("lookup.response", frozenset((*(f"{name}_fields" for name in _RESPONSES), "is_unknown"))),
+)
+"""Each after those it needs."""
+
+EXPORTED = {
+    "lookup.errors": ("CallerError", "InvalidPositionError"),
+    "lookup.values": ("Outcome", "Value"),
+    "lookup.games.unknown": ("UnknownGame",),
+    "lookup.format": ("Period",),
+    "lookup.stored": ("StoredAnswers",),
+    "lookup.response": tuple(f"{name}_fields" for name in _RESPONSES),
+}
+"""What the page's own modules use."""
+
+
+def rules_module(version: str, games: Iterable[type[Game]] = ()) -> str:
+    """The text of `rules.js`: our games, and those of other people whose classes are given.
+
+    Raises:
+        UntranslatableError: a game is written in Python that has no translation.
+    """
+    parts = [_translated(wanted) for wanted in OURS]
+    classes = {one.name: identifier(one.__module__) for one in GAMES.values()}
+    for game in games:
+        module, skipped = f"own.{len(classes)}", frozenset[str]()
+        parts.append(Module(module, _source_of(game), _elsewhere, None, skipped).translated())
+        classes[game.name] = identifier(module)
+    of_class = {one.name: one.__name__ for one in (*GAMES.values(), *games)}
+    listed = "".join(f'  "{name}": {module}.{of_class[name]},\n' for name, module in classes.items())
+    exports = [
+        f"export const {{ {', '.join(names)} }} = {identifier(module)};"
+        for module, names in EXPORTED.items()
+    ]
+    games_of = f"// Classes by the names of games.\nexport const games = $.named({{\n{listed}}});"
+    return "\n\n".join([HEAD.format(version=version), *parts, "\n".join(exports), games_of]) + "\n"
+
+
+def _translated(wanted: Wanted) -> str:
+    source = inspect.getsource(importlib.import_module(wanted.name))
+    return Module(wanted.name, source, _elsewhere, wanted.names, wanted.skipped).translated()
+
+
+def _source_of(game: type[Game]) -> str:
+    return inspect.getsource(inspect.getmodule(game))  # type: ignore[arg-type]  # every class has one
+
+
+def _elsewhere(module: str, name: str) -> str | None:
+    """The translated module that has what an import names."""
+    if module.split(".")[0] != "lookup":
+        return None
+    if name == "parameter":
+        return "$"
+    found = getattr(importlib.import_module(module), name, None)
+    for home in (module, getattr(found, "__module__", "")):
+        for wanted in OURS:
+            if wanted.name == home and (wanted.names is None or name in wanted.names):
+                return home
+    return None
