@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lookup
+from builder import bundle
 from builder.build import build_table
 from builder.bundle import write_bundle
 from lookup import fetch as fetching
@@ -40,10 +41,12 @@ def two(built: Callable[[str], Path]) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def bundles(two: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the same bundle in all three kinds."""
-    folder = tmp_path_factory.mktemp("bundles")
-    for kind in KINDS:
-        write_bundle(folder / kind, two)
+    """A folder with the same bundle in all three kinds; small, without the specification."""
+    folder, nothing = tmp_path_factory.mktemp("bundles"), tmp_path_factory.mktemp("nothing")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bundle, "packaged_tables", lambda: nothing)
+        for kind in KINDS:
+            write_bundle(folder / kind, two)
     return folder
 
 
