@@ -339,8 +339,8 @@ def test_a_pipe_in_a_folder_is_not_waited_for(bundles: Path, mine: Path, tmp_pat
 
 
 STEPS = {"manifest.json": 11, "clock-2-2.h5": 401, "bundle.tar": 409, "bundle.zip": 307}
-"""Every so many bytes one bit is flipped; so that archives have some in every header, and all take
-about as long. With 1 for each, nothing else was found."""
+"""Every so many bytes one bit is flipped. Once, every byte was, but for most of those of the tables in
+archives: nothing else was found."""
 
 
 @pytest.mark.parametrize("name", STEPS)
