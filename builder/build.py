@@ -8,7 +8,6 @@ import secrets
 import time
 from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,19 +20,20 @@ from builder.conformance import check_game, sample_indices
 from builder.declarations import check_declarations
 from builder.executor import execute
 from builder.fallback import engine_for
-from builder.limits import BEYOND, Needs, available_disk, available_memory, usable_memory
+from builder.limits import BEYOND, Needs, available_memory, usable_memory
 from builder.parity import check_compiled
 from builder.solvers import distance, grundy, heaps, mask, ordered, retrograde, steps
 from builder.workers import cores
 from builder.writer import stored_as, write_table
 from lookup import __version__
 from lookup.atomic import put_in_place, temporary_beside
+from lookup.disk import available_disk
 from lookup.errors import BuildError, EndtableError, GameError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
 from lookup.games.sources import failed_at
 from lookup.progress import Progress
-from lookup.reader import TableFile, in_threads
+from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -284,8 +284,7 @@ def _holds_same(path: Path, fresh: TableFile, game: Game) -> TableFile | None:
             old.columns[name].digests == stored.digests for name, stored in fresh.columns.items()
         )
         if same:
-            for name, stored in old.columns.items():
-                in_threads(partial(old.read_chunk, name), len(stored.offsets))
+            old.check_chunks()
         return old if same else None
     except (EndtableError, KeyError):
         return None

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import TYPE_CHECKING
 
 from lookup.atomic import put_in_place, temporary_beside
+from lookup.bundle import CHECKSUMS
+from lookup.disk import file_digest
 from lookup.errors import BuildError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-FILE_NAME = "SHA256SUMS"
+
+def checksums(digests: Mapping[str, str]) -> bytes:
+    """The lines for files by name, as the `sha256sum` command writes and takes them."""
+    return "".join(f"{digests[name]}  {name}\n" for name in sorted(digests)).encode("ascii")
 
 
 def write_checksums(paths: Iterable[Path], folder: Path) -> Path:
@@ -21,9 +25,8 @@ def write_checksums(paths: Iterable[Path], folder: Path) -> Path:
     Raises:
         BuildError: the list cannot be written.
     """
-    lines = [f"{file_digest(path)}  {path.name}\n" for path in sorted(paths)]
-    target = folder / FILE_NAME
-    content = "".join(lines).encode("ascii")
+    target = folder / CHECKSUMS
+    content = checksums({path.name: file_digest(path) for path in paths})
     try:
         if not (target.is_file() and target.read_bytes() == content):
             with temporary_beside(target) as temporary:
@@ -32,9 +35,3 @@ def write_checksums(paths: Iterable[Path], folder: Path) -> Path:
     except OSError as error:
         raise BuildError(f"'{target}' cannot be written: {error.strerror or error}") from None
     return target
-
-
-def file_digest(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""`build-tables`: build, verify and list tables. Each command is: parse, one call, print.
+"""`build-tables`: build and list tables. Each command is: parse, one call, print.
 
 Every game in `GAMES` gets a command of its own, whose options are the game's parameters.
 """
@@ -8,35 +8,32 @@ from __future__ import annotations
 import inspect
 import json
 import warnings
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
+from builder import cli_files
 from builder.build import Built, build_table, estimate, rough_seconds
 from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
+from builder.cli_options import (
+    TABLES,
+    EngineOption,
+    ForceFlag,
+    GameArgument,
+    MaxMemoryOption,
+    OutOption,
+    SetOption,
+)
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.declarations import check_declarations
 from builder.fallback import InterpretedWarning
-from builder.limits import BEYOND, bytes_from_text, sized
+from builder.limits import BEYOND
 from builder.thorough import check_thoroughly
-from builder.verify import Verified, verify_file
 from lookup import __version__
-from lookup.console import (
-    FAILURE,
-    GameOption,
-    JsonFlag,
-    application,
-    exit_code,
-    find_file,
-    print_error,
-    print_json,
-    print_warning,
-    run,
-    whole_number,
-)
-from lookup.errors import BuildError, EndtableError
+from lookup.console import JsonFlag, application, print_json, print_warning, run, whole_number
+from lookup.disk import sized
+from lookup.errors import BuildError
 from lookup.games import GAMES, find_game
 from lookup.games.loading import installed_games, load_game, with_settings
 from lookup.progress import Progress
@@ -44,40 +41,12 @@ from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
     from lookup.games.base import Game
 
 app = application("Build tables of solved games; without a command, the default set.")
-
-OutOption: TypeAlias = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="The folder for the tables.")
-]
-EngineOption: TypeAlias = Annotated[
-    Engine | None, typer.Option(help="What runs the rules; default: whatever is faster.")
-]
-
-
-MaxMemoryOption: TypeAlias = Annotated[
-    int | None,
-    typer.Option(
-        "--max-memory",
-        metavar="SIZE",
-        parser=bytes_from_text,
-        help="Use no more memory, such as 8G or 500M.",
-    ),
-]
-ForceFlag: TypeAlias = Annotated[
-    bool, typer.Option("--force", help="Try even if it does not seem to fit in memory or on the disk.")
-]
-GameArgument: TypeAlias = Annotated[
-    str,
-    typer.Argument(metavar="FILE.py[:Class]", help="A class in a file; or an installed game."),
-]
-SetOption: TypeAlias = Annotated[
-    list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the game; may be repeated."),
-]
-TABLES = Path("tables")
+app.add_typer(cli_files.commands)
 
 
 class Options(NamedTuple):
@@ -123,68 +92,6 @@ def default_set(
     else:
         built = _build(CATALOGUE, options)
         write_checksums([table.path for table in built], out)
-
-
-@app.command(
-    epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000"
-)
-def verify(
-    files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Table files, or names of tables.")
-    ],
-    sample: Annotated[
-        int | None,
-        typer.Option(
-            parser=whole_number,
-            metavar="N",
-            help="Check about so many positions at random, and not the totals.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int, typer.Option(parser=whole_number, metavar="N", help="Which random positions.")
-    ] = 0,
-    max_memory: MaxMemoryOption = None,
-    engine: EngineOption = None,
-    game: GameOption = None,
-    as_json: JsonFlag = False,
-) -> None:
-    """Recheck table files from the rules alone: every record, total and checksum."""
-    rules = load_game(game) if game else None
-    progress = Progress.on_terminal()
-    results: list[dict[str, Any]] = []
-    codes = {0}
-    for path in files:
-        try:
-            with progress.stage(f"{path}: verify") as report:
-                done = verify_file(
-                    find_file(path), engine, report, sample, seed, max_memory,
-                    rules=rules, recount=sample is None,
-                )  # fmt: skip
-        except EndtableError as error:
-            codes.add(exit_code(error))
-            results.append({"file": path, "ok": False, "problem": str(error)})
-            print_error(str(error))
-        else:
-            results.append({"file": path, "ok": True, **_verified_fields(done, sample)})
-            if not as_json:
-                typer.echo(f"{path}: {_verified_words(done, sample)} follow from the rules")
-    if as_json:
-        print_json(results)
-    # A bad file weighs more than a mistyped name.
-    raise typer.Exit(FAILURE if FAILURE in codes else max(codes))
-
-
-def _verified_fields(done: Verified, sample: int | None) -> dict[str, int]:
-    fields = {"positions": done.info.positions}
-    if sample is not None:
-        fields |= {"checked": done.checked, "indices": done.info.size}
-    return fields
-
-
-def _verified_words(done: Verified, sample: int | None) -> str:
-    if sample is None:
-        return f"{done.info.positions:,} positions"
-    return f"{done.checked:,} of {done.info.size:,} indices, taken at random,"
 
 
 @app.command(

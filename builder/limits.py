@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from pathlib import Path
 from typing import NamedTuple
 
+from lookup.disk import sized
 from lookup.errors import BuildError, InvalidParameterError
 
 BEYOND = 1 << 60
@@ -62,15 +62,6 @@ def require_memory(needed: int, what: str, available: int | None) -> None:
         )
 
 
-def sized(count: int) -> str:
-    """A number of bytes as people write it."""
-    for unit, power in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
-        if count >= 1 << power:
-            value = count / (1 << power)
-            return f"{value:,.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
-    return f"{count} bytes"
-
-
 def bytes_from_text(text: str) -> int:
     """Bytes as a person writes them: `8G`, `500M`, `1.5GiB`, `4096`; all letters mean powers of 1024.
 
@@ -85,16 +76,6 @@ def bytes_from_text(text: str) -> int:
 
 def _known(available: int | None) -> str:
     return "unknown how much is available" if available is None else f"{sized(available)} available"
-
-
-def available_disk(folder: Path) -> int | None:
-    """Bytes that can be written to a folder, which need not be there yet."""
-    for place in (folder, *folder.absolute().parents):
-        try:
-            return shutil.disk_usage(place).free
-        except OSError:
-            continue
-    return None
 
 
 def available_memory(most: int | None = None) -> int | None:

@@ -12,8 +12,10 @@ b3-b4
 from lookup.answers import Answers, ClosedForm, Move
 from lookup.errors import (
     BuildError,
+    BundleError,
     CallerError,
     CorruptTableError,
+    DownloadError,
     EndtableError,
     FailureError,
     FormatVersionError,
@@ -47,9 +49,11 @@ __all__ = [
     "GAMES",
     "Answers",
     "BuildError",
+    "BundleError",
     "CallerError",
     "ClosedForm",
     "CorruptTableError",
+    "DownloadError",
     "EndtableError",
     "FailureError",
     "FormatVersionError",

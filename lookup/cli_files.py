@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,11 +21,15 @@ from lookup.console import (
     print_json,
     print_warning,
 )
-from lookup.errors import CallerError
+from lookup.errors import CallerError, FailureError
 from lookup.export import Format, NeverLose, Seat, export_descriptor, export_file
 from lookup.progress import Progress
 from lookup.table import open_table
-from lookup.tablebase import open_tablebase
+from lookup.tablebase import GIVEN, PACKAGED, USER, VARIABLE, open_tablebase, user_tables
+from lookup.where import folder_fields, table_fields
+
+if TYPE_CHECKING:
+    from lookup.bundle import Entry
 
 commands = application("Table files.")
 
@@ -117,3 +121,99 @@ def list_tables(tables: TablesOption = None, as_json: JsonFlag = False) -> None:
     width = max(map(len, found), default=0)
     for name, path in found.items():
         typer.echo(f"{name:<{width}}  {path}")
+
+
+@commands.command(
+    epilog="Example: lookup fetch https://example.org/tables/; lookup fetch tables.zip --table rota"
+)
+def fetch(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="URL|PATH", help="A folder with manifest.json, or a .tar or .zip of one."
+        ),
+    ],
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="NAME", help="Only this table; may be repeated."),
+    ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option("--to", metavar="DIR", file_okay=False, help="Default: your folder of tables."),
+    ] = None,
+    sha256: Annotated[
+        str | None,
+        typer.Option("--sha256", metavar="HEX", help="What the manifest must hash to."),
+    ] = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Tables from a bundle, as 'build-tables bundle' makes it, into your folder of tables.
+
+    All are verified before any is put in place; whatever fails leaves what was there. What is there
+    already is not downloaded, and a download that broke off is gone on with by the same command.
+    """
+    folder = to or user_tables()
+    if folder is None:
+        raise FailureError("no home folder is known here: expected --to DIR")
+    from lookup.fetch import fetch as fetch_bundle  # and all of HTTP, which no other command needs
+
+    chosen = table or []
+    tables = fetch_bundle(source, folder, names=chosen, sha256=sha256, progress=Progress.on_terminal())
+    if as_json:
+        found = [
+            {"table": entry.name, "file": str(path), **_hashes(entry), "changed": changed}
+            for entry, path, changed in tables
+        ]
+        print_json({"folder": str(folder), "tables": found})
+        return
+    for entry, path, changed in tables:
+        state = "fetched" if changed else "there already"
+        typer.echo(f"{path}: {entry.positions:,} positions, {entry.size:,} bytes, {state}")
+
+
+def _hashes(entry: Entry) -> dict[str, Any]:
+    return {"bytes": entry.size, "sha256": entry.sha256, "digest": entry.digest}
+
+
+@commands.command(epilog="Example: lookup where; lookup where rota")
+def where(
+    table: Annotated[
+        str | None, typer.Argument(metavar="[TABLE]", help="Only this table: which file is used?")
+    ] = None,
+    tables: TablesOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Where tables are looked for, in order, and what is there; the first of a name is used."""
+    folders = open_tablebase(tables or [Path("tables")]).folders
+    if not tables:
+        folders[0] = folders[0]._replace(origin="./tables")
+    if table is not None:
+        fields = table_fields(table, find_file(table, tables), folders)
+        if as_json:
+            print_json(fields)
+            return
+        typer.echo(f"{fields['file']}  ({_ORIGINS[fields['origin']]}; {fields['bytes']:,} bytes)")
+        for path in fields["shadows"]:
+            typer.echo(f"not used: {path}")
+        return
+    looked = folder_fields(folders)
+    if as_json:
+        print_json(looked)
+        return
+    for folder in looked:
+        missing = "" if folder["exists"] else "; not there"
+        typer.echo(f"{folder['folder']}  ({_ORIGINS[folder['origin']]}{missing})")
+        width = max((len(one["table"]) for one in folder["tables"]), default=0)
+        for one in folder["tables"]:
+            unused = f"  not used: {one['shadowed_by']} comes first" if one["shadowed_by"] else ""
+            typer.echo(f"  {one['table']:<{width}}  {one['bytes']:>13,} bytes{unused}")
+
+
+_ORIGINS = {
+    "path": "as given",
+    "./tables": "./tables, where build-tables writes",
+    GIVEN: "given by --tables",
+    VARIABLE: VARIABLE,
+    USER: "yours, where lookup fetch writes",
+    PACKAGED: "the package's own",
+}

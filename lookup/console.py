@@ -134,7 +134,8 @@ def print_json(value: Any) -> None:
 
 def print_error(message: str) -> None:
     """Print an error as one line."""
-    typer.echo(f"error: {' '.join(message.split())}", err=True)
+    # What a file or a server says may be part of it.
+    typer.echo(f"error: {printable(' '.join(message.split()))}", err=True)
 
 
 def print_warning(message: str) -> None:

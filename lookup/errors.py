@@ -15,6 +15,8 @@
         │   ├── FormatVersionError  written by a newer (or much older) Endtable
         │   ├── RulesChangedError   built when the rules of its game were others
         │   └── CorruptTableError   damaged, or altered after it was written
+        ├── BundleError             a bundle that is not what its manifest says
+        ├── DownloadError           what is at an address cannot be had
         ├── VerificationError       a record that the rules contradict
         ├── BuildError              a build that cannot start or finish
         └── GameError               a game whose functions break the contract
@@ -154,6 +156,25 @@ class RulesChangedError(TableFileError):
 
 class CorruptTableError(TableFileError):
     """Damaged, or altered after it was written."""
+
+
+class BundleError(FailureError):
+    """A bundle that cannot be used, or that is not what its manifest says."""
+
+    def __init__(self, place: str, problem: str) -> None:
+        super().__init__(f"'{place}' {problem}")
+        self.place = place
+        self.problem = problem
+
+
+class DownloadError(FailureError):
+    """What is at an address cannot be had; `is_passing` if it may come when asked for again."""
+
+    def __init__(self, address: str, problem: str, *, is_passing: bool = False) -> None:
+        super().__init__(f"'{address}' {problem}")
+        self.address = address
+        self.problem = problem
+        self.is_passing = is_passing
 
 
 class VerificationError(FailureError):

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from lookup.format import Attributes
+    from lookup.progress import Report
 
 HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLETCHER32_FILTER = 3
@@ -67,6 +68,7 @@ MOST_THREADS = 8
 
 _PARALLEL = 16  # chunks that are worth the start of threads
 _PIECE = 32  # chunks that a thread takes at a time
+_CHECKED = 1024  # chunks between two reports of how far a check is
 
 # Reads at a place without moving there, so that threads need not take turns; Windows lacks it.
 _pread: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
@@ -152,6 +154,23 @@ class TableFile:
 
         in_threads(read, end - first)
         return chunks.reshape(-1).view(dtype_of(stored.column.bits))
+
+    def check_chunks(self, report: Report | None = None) -> None:
+        """Read every chunk once, and keep none.
+
+        Raises:
+            CorruptTableError: a chunk is not what was written.
+        """
+        chunks = [
+            (name, number)
+            for name, stored in self.columns.items()
+            for number in range(len(stored.offsets))
+        ]
+        for first in range(0, len(chunks), _CHECKED):
+            some = chunks[first : first + _CHECKED]
+            in_threads(lambda at, some=some: self.read_chunk(*some[at]), len(some))  # type: ignore[misc]
+            if report:
+                report(first + len(some), len(chunks))
 
     def _read_at(self, offset: int, size: int) -> bytes:
         try:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
 from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError
 from lookup.games import find_game, load_game
@@ -23,7 +24,36 @@ if TYPE_CHECKING:
 Place: TypeAlias = str | os.PathLike[str]
 SUFFIX = ".h5"
 PATH_VARIABLE = "ENDTABLE_PATH"
+GIVEN, VARIABLE, USER, PACKAGED = "given", f"${PATH_VARIABLE}", "user", "packaged"
 _NAME = re.compile(r"(?=.{1,100}$)[a-z0-9]+(-[a-z0-9]+)*")
+
+
+class SearchedFolder(NamedTuple):
+    """A folder on the search path, and why it is there: `GIVEN`, `VARIABLE`, `USER` or `PACKAGED`."""
+
+    path: Path
+    origin: str
+
+    def tables(self) -> dict[str, Path]:
+        """The files of its tables by name, in alphabetical order; none if it cannot be read."""
+        try:
+            with os.scandir(self.path) as entries:
+                stems = [Path(one.name).stem for one in entries if one.name.endswith(SUFFIX)]
+        except OSError:
+            return {}
+        found = {stem: self.file_of(stem) for stem in sorted(stems) if is_table_name(stem)}
+        return {name: path for name, path in found.items() if path}
+
+    def file_of(self, name: str) -> Path | None:
+        """The file of a table, if there is one here; the name is known to be one."""
+        path = self.path / f"{name}{SUFFIX}"
+        # Not `Path.is_file`, which raises where a folder may not be looked into.
+        return path if os.path.isfile(path) else None  # noqa: PTH113
+
+
+def is_table_name(name: str) -> bool:
+    """Whether a table can be called so: such a name, joined to a folder, never leads out of it."""
+    return _NAME.fullmatch(name) is not None
 
 
 def packaged_tables() -> Path:
@@ -32,13 +62,39 @@ def packaged_tables() -> Path:
     return installed if installed.is_dir() else Path(__file__).parent.parent / "tables"
 
 
-def search_path(directories: Iterable[Place] = ()) -> list[Path]:
-    """The given folders, then those of $ENDTABLE_PATH, then the packaged one; each once."""
-    from_variable = filter(None, os.environ.get(PATH_VARIABLE, "").split(os.pathsep))
-    places = [*map(Path, directories), *map(Path, from_variable), packaged_tables()]
-    distinct: dict[Path, Path] = {}
-    for place in places:
-        distinct.setdefault(place.resolve(), place)
+def user_tables() -> Path | None:
+    """The user's own folder of tables, where `lookup fetch` puts them; None for users without a home.
+
+    It is `endtable/tables` in $XDG_DATA_HOME, if that is set, or where the system keeps such data:
+    `~/.local/share`, `~/Library/Application Support` or `%LOCALAPPDATA%`. It need not be there.
+    """
+    data = Path(os.environ.get("XDG_DATA_HOME", ""))
+    if not data.is_absolute():  # as the standard has it, a relative one counts for nothing
+        try:
+            home = Path.home()
+        except RuntimeError:
+            return None
+        if sys.platform == "darwin":
+            data = home / "Library" / "Application Support"
+        elif sys.platform == "win32":
+            data = Path(os.environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+        else:
+            data = home / ".local" / "share"
+    return data / "endtable" / "tables"
+
+
+def search_path(directories: Iterable[Place] = ()) -> list[SearchedFolder]:
+    """The given folders, those of $ENDTABLE_PATH, the user's, and the packaged one; each once."""
+    user = user_tables()
+    places = [
+        *((place, GIVEN) for place in directories),
+        *((place, VARIABLE) for place in os.environ.get(PATH_VARIABLE, "").split(os.pathsep) if place),
+        *([(user, USER)] if user else []),
+        (packaged_tables(), PACKAGED),
+    ]
+    distinct: dict[Path, SearchedFolder] = {}
+    for place, origin in places:
+        distinct.setdefault(Path(place).resolve(), SearchedFolder(Path(place), origin))
     return list(distinct.values())
 
 
@@ -48,7 +104,7 @@ class Tablebase:
     def __init__(
         self, directories: Iterable[Place], cache_bytes: int, games: Iterable[type[Game]] = ()
     ) -> None:
-        self.directories = search_path(directories)
+        self.folders = search_path(directories)
         self._games = {game.name: game for game in games}
         self._cache_bytes = cache_bytes
         self._open: dict[str, Table] = {}
@@ -78,9 +134,12 @@ class Tablebase:
 
     def __iter__(self) -> Iterator[str]:
         """The names of all tables on the search path, in alphabetical order."""
-        files = (file for place in self.directories for file in place.glob(f"*{SUFFIX}"))
-        names = {file.stem for file in files if _NAME.fullmatch(file.stem) and file.is_file()}
-        return iter(sorted(names))
+        return iter(sorted({name for folder in self.folders for name in folder.tables()}))
+
+    @property
+    def directories(self) -> list[Path]:
+        """The folders of the search path, in order."""
+        return [folder.path for folder in self.folders]
 
     def close(self) -> None:
         """Close every table."""
@@ -123,9 +182,9 @@ class Tablebase:
             MissingTableError: it is nowhere on the search path; says which command builds it.
         """
         # A name is matched before it is joined to a folder: it can never lead out of one.
-        if _NAME.fullmatch(name):
-            for place in self.directories:
-                if (path := place / f"{name}{SUFFIX}").is_file():
+        if is_table_name(name):
+            for folder in self.folders:
+                if path := folder.file_of(name):
                     return path
         raise self._missing(name)
 
@@ -148,7 +207,10 @@ def open_tablebase(
     games: Iterable[type[Game] | Place] = (),
     cache_bytes: int = CACHE_BYTES,
 ) -> Tablebase:
-    """All tables in the given folders, then in those of $ENDTABLE_PATH, then the packaged ones.
+    """All tables in the given folders, those of $ENDTABLE_PATH, the user's, and the packaged ones.
+
+    The first that has a table of a name counts. The user's folder is where `lookup fetch` puts tables:
+    see `lookup.tablebase.user_tables`.
 
     `games` are the rules of tables whose games are neither ours nor installed: classes, or the files
     they are written in, which are then run (see `open_table`).

@@ -86,6 +86,14 @@ def rechunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rechunk:
     return copy
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_users_folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """No test sees what a developer has fetched: not in this process, nor in one that it starts."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_DATA_HOME", str(tmp_path_factory.mktemp("data")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def no_search_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ENDTABLE_PATH", raising=False)

@@ -10,8 +10,8 @@ import pytest
 import lookup
 from builder.build import build_table
 from builder.catalogue import CATALOGUE
-from builder.checksums import file_digest
 from builder.verify import verify_file
+from lookup.disk import file_digest
 from tests.conftest import GOLDEN, ROOT, examples
 
 if TYPE_CHECKING:

@@ -12,7 +12,8 @@ import pytest
 
 from builder import build, limits
 from builder.build import build_table, estimate
-from builder.limits import Needs, bytes_from_text, sized
+from builder.limits import Needs, bytes_from_text
+from lookup.disk import sized
 from lookup.errors import BuildError, InvalidParameterError
 from lookup.games.tactics import Tactics
 from tests.commands import one_line, run

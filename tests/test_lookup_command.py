@@ -132,7 +132,7 @@ def test_packaged_tables_are_found_from_anywhere(tmp_path: Path) -> None:
 def test_version_and_help() -> None:
     assert run("lookup", "--version").out.startswith("endtable ")
     assert "probe" in run("lookup").out
-    for command in ("probe", "line", "info", "list", "play", "export", "serve"):
+    for command in ("probe", "line", "info", "list", "play", "export", "fetch", "where", "serve"):
         result = run("lookup", command, "--help")
         assert result.code == 0
         assert f"Example: lookup {command}" in result.out

@@ -11,7 +11,8 @@ import lookup
 from tests.conftest import ROOT
 
 NAMES = """
-    Answers BuildError CallerError ClosedForm CorruptTableError EndtableError FailureError
+    Answers BuildError BundleError CallerError ClosedForm CorruptTableError DownloadError
+    EndtableError FailureError
     FormatVersionError GAMES Game GameError HeapGame InvalidGameError InvalidMoveError
     InvalidParameterError InvalidPositionError MaskGame MissingGameError MissingTableError Move
     NotATableError Outcome RulesChangedError Step StepGame Table TableFileError Tablebase UnknownGame
@@ -53,7 +54,10 @@ def test_importing_lookup_loads_nothing_heavy() -> None:
 
 
 def test_importing_lookup_loads_no_module_of_its_commands() -> None:
-    parts = ("atomic", "cli", "console", "export", "play", "play_loop", "progress", "response")
+    parts = (
+        "atomic", "bundle", "cli", "console", "disk", "download", "export", "fetch", "play",
+        "play_loop", "progress", "response", "sources",
+    )  # fmt: skip
     code = (
         f"import lookup, sys; print(*[name for name in {parts!r} if 'lookup.' + name in sys.modules])"
     )

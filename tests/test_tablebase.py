@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +11,7 @@ import pytest
 
 import lookup
 from lookup.errors import CorruptTableError, InvalidParameterError, MissingTableError, UnknownGameError
-from lookup.tablebase import packaged_tables, search_path
+from lookup.tablebase import packaged_tables, search_path, user_tables
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -18,7 +20,78 @@ if TYPE_CHECKING:
 
 def test_the_search_path_in_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ENDTABLE_PATH", os.pathsep.join(["b", "", "c", "a"]))
-    assert search_path(["a"]) == [Path("a"), Path("b"), Path("c"), packaged_tables()]
+    assert search_path(["a"]) == [
+        (Path("a"), "given"),
+        (Path("b"), "$ENDTABLE_PATH"),
+        (Path("c"), "$ENDTABLE_PATH"),
+        (user_tables(), "user"),
+        (packaged_tables(), "packaged"),
+    ]
+    monkeypatch.setenv("ENDTABLE_PATH", str(user_tables()))  # each once, where it comes first
+    assert [origin for _, origin in search_path()] == ["$ENDTABLE_PATH", "packaged"]
+
+
+@pytest.mark.parametrize(
+    ("platform", "data", "expected"),
+    [
+        ("linux", "", "/home/ann/.local/share/endtable/tables"),
+        ("linux", "relative", "/home/ann/.local/share/endtable/tables"),
+        ("linux", "/data", "/data/endtable/tables"),
+        ("darwin", "", "/home/ann/Library/Application Support/endtable/tables"),
+        ("darwin", "/data", "/data/endtable/tables"),
+        ("win32", "", "/local/endtable/tables"),
+    ],
+)
+def test_the_users_folder_is_where_the_system_has_it(
+    platform: str, data: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: Path("/home/ann"))
+    monkeypatch.setenv("XDG_DATA_HOME", data)
+    monkeypatch.setenv("LOCALAPPDATA", "/local")
+    assert user_tables() == Path(expected)
+
+
+def test_a_user_without_a_home_has_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr(Path, "home", fail)
+    assert user_tables() is None
+    assert [origin for _, origin in search_path()] == ["packaged"]
+
+
+def test_the_users_folder_stands_before_the_packaged_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    folder = tmp_path / "endtable" / "tables"
+    folder.mkdir(parents=True)
+    for name in ("rota", "tactics-2x2"):
+        (folder / f"{name}.h5").write_bytes(built(name).read_bytes())
+    with lookup.open_tablebase() as tables:
+        assert tables["rota"].path == folder / "rota.h5"
+        assert "tactics-2x2" in tables
+        assert tables["tactics-4x4"].path.parent == packaged_tables()
+
+
+def test_a_folder_that_may_not_be_looked_into_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the home of another user, which a service may have been started with."""
+    for name in ("stat", "scandir"):
+        monkeypatch.setattr(os, name, forbidding(getattr(os, name)))
+    tables = lookup.open_tablebase("forbidden")
+    assert tables.find("rota").parent == packaged_tables()
+    assert "rota" in set(tables)
+
+
+def forbidding(function: Callable[..., object]) -> Callable[..., object]:
+    def call(path: object, *rest: object, **named: object) -> object:
+        if "forbidden" in str(path):
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return function(path, *rest, **named)
+
+    return call
 
 
 def test_packaged_tables_are_those_of_the_repository() -> None:
@@ -54,7 +127,7 @@ def test_odd_names_never_reach_the_file_system(name: str, monkeypatch: pytest.Mo
     with lookup.open_tablebase() as tables:
         listed = set((ROOT / "tables").glob("*.h5"))
         looked: list[Path] = []
-        monkeypatch.setattr(Path, "is_file", lambda self: looked.append(self))
+        monkeypatch.setattr(os.path, "isfile", lambda path: looked.append(path))
         with pytest.raises(MissingTableError):
             tables[name]
         assert tables.get(name) is None

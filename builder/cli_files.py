@@ -1,0 +1,128 @@
+"""Commands of `build-tables` about tables that are there already: are they right, and hand them on."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - typer reads it
+from typing import Annotated, Any
+
+import typer
+
+from builder.catalogue import CATALOGUE
+from builder.cli_options import EngineOption, MaxMemoryOption  # noqa: TC001 - typer reads them
+from builder.verify import Verified, verify_file
+from lookup.console import (
+    FAILURE,
+    GameOption,
+    JsonFlag,
+    TablesOption,
+    application,
+    exit_code,
+    find_file,
+    print_error,
+    print_json,
+    whole_number,
+)
+from lookup.errors import EndtableError
+from lookup.games.loading import load_game
+from lookup.progress import Progress
+from lookup.tablebase import packaged_tables
+
+commands = application("Tables that are there.")
+
+
+@commands.command(
+    epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000"
+)
+def verify(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE...", help="Table files, or names of tables.")
+    ],
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            parser=whole_number,
+            metavar="N",
+            help="Check about so many positions at random, and not the totals.",
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(parser=whole_number, metavar="N", help="Which random positions.")
+    ] = 0,
+    max_memory: MaxMemoryOption = None,
+    engine: EngineOption = None,
+    game: GameOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Recheck table files from the rules alone: every record, total and checksum."""
+    rules = load_game(game) if game else None
+    progress = Progress.on_terminal()
+    results: list[dict[str, Any]] = []
+    codes = {0}
+    for path in files:
+        try:
+            with progress.stage(f"{path}: verify") as report:
+                done = verify_file(
+                    find_file(path), engine, report, sample, seed, max_memory,
+                    rules=rules, recount=sample is None,
+                )  # fmt: skip
+        except EndtableError as error:
+            codes.add(exit_code(error))
+            results.append({"file": path, "ok": False, "problem": str(error)})
+            print_error(str(error))
+        else:
+            results.append({"file": path, "ok": True, **_verified_fields(done, sample)})
+            if not as_json:
+                typer.echo(f"{path}: {_verified_words(done, sample)} follow from the rules")
+    if as_json:
+        print_json(results)
+    # A bad file weighs more than a mistyped name.
+    raise typer.Exit(FAILURE if FAILURE in codes else max(codes))
+
+
+def _verified_fields(done: Verified, sample: int | None) -> dict[str, int]:
+    fields = {"positions": done.info.positions}
+    if sample is not None:
+        fields |= {"checked": done.checked, "indices": done.info.size}
+    return fields
+
+
+def _verified_words(done: Verified, sample: int | None) -> str:
+    if sample is None:
+        return f"{done.info.positions:,} positions"
+    return f"{done.checked:,} of {done.info.size:,} indices, taken at random,"
+
+
+@commands.command(
+    epilog="Example: build-tables bundle tables.zip; build-tables bundle DIR --table rota"
+)
+def bundle(
+    path: Annotated[
+        Path, typer.Argument(metavar="DIR", help="The bundle: a folder, or an archive .tar or .zip.")
+    ],
+    table: Annotated[
+        list[str] | None,
+        typer.Option("--table", metavar="TABLE", help="A table by name or path; may be repeated."),
+    ] = None,
+    tables: TablesOption = None,
+    as_json: JsonFlag = False,
+) -> None:
+    """Tables to hand on: with a manifest, SHA256SUMS and a README; without --table, the default set.
+
+    Each is checked whole before it goes in; the same tables give the same bytes. `lookup fetch` takes
+    the bundle from wherever it is put.
+    """
+    from builder.bundle import write_bundle  # archives, hashes: no other command needs them
+
+    if table:
+        files = [find_file(one, tables) for one in table]
+    else:
+        # Those that ship, and not whatever else goes by their names here.
+        files = [find_file(game.table_name, tables or [packaged_tables()]) for game in CATALOGUE]
+    done = write_bundle(path, files, Progress.on_terminal())
+    entries = done.manifest.tables
+    if as_json:
+        fields = {"bundle": str(path), "manifest_sha256": done.sha256}
+        print_json({**fields, "tables": [entry._asdict() for entry in entries]})
+        return
+    size = sum(entry.size for entry in entries)
+    typer.echo(f"{path}: {len(entries)} tables, {size:,} bytes; sha256 of the manifest: {done.sha256}")
