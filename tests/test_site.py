@@ -128,7 +128,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(site: Site) -> None:
 
 
 def test_of_a_large_table_only_what_is_needed_is_fetched(tmp_path: Path) -> None:
-    """22 cells: eight chunks of bits, of which the first moves need some."""
+    """26 cells, of whose bits near the end one chunk is enough."""
     game = find_game("tactics-2x13")
     build_table(game, tmp_path)
     site = Site(tmp_path / "site")
