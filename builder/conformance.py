@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from builder.declarations import check_declarations
@@ -168,11 +169,22 @@ def check_successors(game: Game, indices: Sequence[int]) -> None:
 
 def check_moves(game: Game, indices: Sequence[int]) -> None:
     """The moves of a text are the successors of its index, each with a name of its own."""
+
+    @cache
+    def over(component: int) -> bool:
+        return not game.options_of(component)
+
+    def in_play(components: tuple[int, ...]) -> tuple[int, ...]:
+        """A position as a sum whose order, and components where play is over, do not matter."""
+        if not game.plays_sums:
+            return components
+        return tuple(sorted(component for component in components if not over(component)))
+
     for number, index in enumerate(_positions(game, indices)):
         steps = game.moves(game.format(index))
-        after = {_in_play(game, step.after) for step in steps if step.end is None}
+        after = {in_play(step.after) for step in steps if step.end is None}
         listed = game.options_of(index)
-        if after != {_in_play(game, components) for components in listed}:
+        if after != set(map(in_play, listed)):
             problem = f"the moves of {named(game, index)} are not its successors"
             raise GameError(f"{problem}: expected the same moves whenever they are asked for")
         if len({step.text for step in steps}) != len(steps):
@@ -267,13 +279,6 @@ def _positions(game: Game, indices: Sequence[int]) -> list[int]:
 def named(game: Game, index: int) -> str:
     """An index as messages show it: with its text, if it is a position."""
     return f"index {index} ({game.format(index)!r})" if game.is_position(index) else f"index {index}"
-
-
-def _in_play(game: Game, components: tuple[int, ...]) -> tuple[int, ...]:
-    """A position as a sum whose order, and components where play is over, do not matter."""
-    if not game.plays_sums:
-        return components
-    return tuple(sorted(index for index in components if game.options_of(index)))
 
 
 def _neighbours(

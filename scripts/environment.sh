@@ -3,6 +3,7 @@
 # `tools` sees to it that programs from outside are there that tests need, and says so where that cannot be.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+unset PYTHONDONTWRITEBYTECODE  # many containers set it; without bytecode everything starts slowly
 
 environment() {
     local extras=$1 python
@@ -19,6 +20,8 @@ environment() {
     wanted=$(cksum pyproject.toml)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         echo "installing endtable[$extras] into .venv" >&2
+        # The one that comes with Python is often old, and takes three times as long to choose versions.
+        python -m pip install --quiet --disable-pip-version-check --upgrade pip || true
         python -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
         echo "$wanted" >"$stamp"
     fi

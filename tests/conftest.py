@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import contextlib
+import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +15,7 @@ from builder.build import build_table
 from builder.catalogue import CATALOGUE
 from builder.solvers.solution import PackedColumn
 from builder.writer import write_table
-from lookup.format import CLASSES, OUTCOME, Column
+from lookup.format import CLASSES, LARGE_TABLE, OUTCOME, Column
 from lookup.games.loading import installed_game, installed_games
 from lookup.reader import TableFile
 
@@ -25,6 +28,11 @@ from tests.browser import hosting as hosting
 from tests.browser import page as page
 from tests.browser import profile as profile
 from tests.browser import visit as visit
+
+try:
+    import fcntl
+except ImportError:  # Windows: there, two processes may build the same table
+    fcntl = None  # type: ignore[assignment]  # a module where there is one
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -111,13 +119,45 @@ def tables() -> Iterator[lookup.Tablebase]:
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
-    """A table's file by the table's name, built when first asked for."""
-    folder = tmp_path_factory.mktemp("tables")
+    """A table's file by the table's name, built when first asked for, by whichever process.
+
+    Those in the repository are copied: test_catalogue.py sees to it that they are what would be built.
+    """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "built"
+    folder.mkdir(exist_ok=True)
+    shipped = {game.table_name for game in CATALOGUE}
 
     def build(name: str) -> Path:
         path = folder / f"{name}.h5"
-        if not path.exists():
-            build_table(lookup.find_game(name), folder)
+        with _held(folder / f"{name}.lock"):
+            if not path.exists() and name in shipped:
+                shutil.copyfile(ROOT / "tables" / path.name, path)
+            elif not path.exists():
+                build_table(lookup.find_game(name), folder)
         return path
 
     return build
+
+
+@contextlib.contextmanager
+def _held(lock: Path) -> Iterator[None]:
+    """Let nobody else in meanwhile."""
+    with lock.open("w") as file:
+        if fcntl:
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+SHIPPED_LEVELS = writer.LEVELS
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_compression() -> Iterator[None]:
+    """Level 3 and not 19, which takes most of the time of a small build and changes no value.
+
+    test_catalogue.py builds as users do.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(writer, "LEVELS", ((LARGE_TABLE, 3),))
+        yield

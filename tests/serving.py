@@ -43,13 +43,16 @@ class Server(NamedTuple):
 @contextmanager
 def running(*words: str | Path) -> Iterator[Server]:
     """A server on a free port, killed in the end if it still runs."""
+    serve = [sys.executable, "-W", "error", "-m", "lookup.cli", "serve", "--port", "0"]
+    with listening([*serve, *map(str, words)], ROOT, {**os.environ, "PYTHONPATH": str(ROOT)}) as server:
+        yield server
+
+
+@contextmanager
+def listening(command: list[str], cwd: Path, environment: dict[str, str]) -> Iterator[Server]:
+    """The same by any command that announces a server."""
     process = subprocess.Popen(
-        [sys.executable, "-W", "error", "-m", "lookup.cli", "serve", "--port", "0", *map(str, words)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=cwd, env=environment
     )
     assert process.stdout
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
@@ -28,7 +28,7 @@ from tests.conftest import examples, same_values
 from tests.test_golden import golden_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, MutableSequence
+    from collections.abc import Callable, MutableSequence, Sequence
     from pathlib import Path
 
     from lookup.games.base import Game, SolverKind
@@ -50,11 +50,16 @@ def test_every_registered_game_and_every_example_is_checked() -> None:
     assert all(GAMES[name].name == name for name in GAMES)
 
 
+@lru_cache(1)  # for one check after the other
+def sampled(name: str) -> tuple[Game, Sequence[int]]:
+    game = find_game(name)
+    return game, sample_indices(game)
+
+
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", GAME_NAMES)
 def test_conformance(name: str, check: Callable[..., None]) -> None:
-    game = find_game(name)
-    indices = sample_indices(game)
+    game, indices = sampled(name)
     if check is not check_texts:
         moves = len(indices) * game.max_moves
         indices = indices[:: max(1, len(indices) // 1024, min(moves >> 15, len(indices) // 64))]

@@ -154,12 +154,12 @@ def build_limited(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("name", "first", "engine"),
     [
-        ("tactics-5x6", "tactics-2x13", "numba"),
+        ("tactics-5x6-run2", "tactics-2x13-run2", "numba"),
         ("tactics-3x5", "tactics-3x3", "python"),
         ("clock-7-7", "clock-4-2", "numba"),
         ("winners-losers-22", "winners-losers-9", "numba"),
         ("sticks-special-54", "sticks-special-20", "numba"),
-        ("sticks-run-1-3-to100000", "sticks-run-2-2", "numba"),
+        ("sticks-run-1-3-to30000", "sticks-run-2-2", "numba"),
     ],
 )
 def test_an_accepted_build_fits_into_what_it_was_said_to_need(
@@ -174,7 +174,7 @@ def test_an_accepted_build_fits_into_what_it_was_said_to_need(
 @pytest.mark.parametrize(
     ("name", "first", "share"),
     [
-        ("tactics-5x6", "tactics-2x13", "0.5"),
+        ("tactics-5x6-run2", "tactics-2x13-run2", "0.5"),
         ("clock-6-9", "clock-4-2", "0.2"),
         ("winners-losers-22", "winners-losers-9", "0.5"),
     ],
