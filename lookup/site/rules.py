@@ -9,6 +9,8 @@ from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookup.games import GAMES
+from lookup.site.expressions import name_of
+from lookup.site.syntax import stored
 from lookup.site.translate import Module, identifier
 
 if TYPE_CHECKING:
@@ -78,10 +80,13 @@ def rules_module(version: str, games: Iterable[type[Game]] = ()) -> str:
     classes = {one.name: identifier(one.__module__) for one in GAMES.values()}
     for game in games:
         module = f"own.{len(classes)}"
-        parts.append(Module(module, _source_of(game), _elsewhere).translated())
+        source = Module(module, _source_of(game), _elsewhere, attributes=_attributes())
+        parts.append(source.translated())
         classes[game.name] = identifier(module)
     of_class = {one.name: one.__name__ for one in (*GAMES.values(), *games)}
-    listed = "".join(f'  "{name}": {module}.{of_class[name]},\n' for name, module in classes.items())
+    listed = "".join(
+        f'  "{name}": {module}.{name_of(of_class[name])},\n' for name, module in classes.items()
+    )
     exports = [
         f"export const {{ {', '.join(names)} }} = {identifier(module)};"
         for module, names in EXPORTED.items()
@@ -106,6 +111,12 @@ def _ours() -> dict[str, Wanted]:
     for game in GAMES.values():
         add(game.__module__)
     return wanted
+
+
+@cache
+def _attributes() -> frozenset[str]:
+    """What our own things have: all names that are given in their modules."""
+    return frozenset(name for module in _ours() for name in stored(ast.parse(_source(module))))
 
 
 def _translated(wanted: Wanted) -> str:

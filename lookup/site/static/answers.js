@@ -66,6 +66,9 @@ function compare({ info, samples }, game) {
 const isSame = ({ text, position }, [move, after]) => text === move && position === after;
 
 function gameOf({ info, start, has_rules: hasRules }) {
+  if (hasRules && !rules.games[info.game]) {
+    throw new Error(`the rules of ${info.game} do not work here`);
+  }
   if (hasRules) {
     return rules.games[info.game].from_parameters(new $.Dict(Object.entries(info.parameters)));
   }
@@ -86,7 +89,7 @@ function stored({ info, file: { columns } }, game, file) {
       if (file.isMissingSome) {
         return new rules.Value(rules.Outcome.LOSS, 0, 0); // found again once the chunk is there
       }
-      return code ? new rules.Value(rules.Outcome.of(code), code === 2 ? null : remoteness, grundy) : null;
+      return code ? new rules.Value($.call(rules.Outcome, [code]), code === 2 ? null : remoteness, grundy) : null;
     },
   };
   class Stored extends rules.StoredAnswers {
