@@ -60,13 +60,13 @@ def temporary_folder_beside(path: Path) -> Iterator[Path]:
 
 
 def put_folder_in_place(temporary: Path, path: Path) -> None:
-    """Let a finished temporary folder, of files alone, take the place of `path`, be it there or not.
+    """Let a finished temporary folder take the place of `path`, be it there or not.
 
     Where the system can exchange two folders at once (Linux, macOS), `path` is the old or the new one
     at any moment. Elsewhere there is a moment without it: whoever is killed then leaves the old one
     beside it.
     """
-    for file in temporary.iterdir():
+    for file in temporary.rglob("*"):
         _flush(file)
     _flush(temporary)
     if not path.exists():

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookup.games import GAMES
+from lookup.games.sources import SOURCE
 from lookup.site.expressions import name_of
 from lookup.site.syntax import stored
 from lookup.site.translate import Module, identifier
@@ -129,7 +131,9 @@ def _source(module: str) -> str:
 
 
 def _source_of(game: type[Game]) -> str:
-    return inspect.getsource(inspect.getmodule(game))  # type: ignore[arg-type]  # every class has one
+    """The text of the module that a game is from; that of a user's file as it was run."""
+    module = sys.modules[game.__module__]
+    return getattr(module, SOURCE, None) or inspect.getsource(module)
 
 
 def _elsewhere(module: str, name: str) -> str | None:

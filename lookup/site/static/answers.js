@@ -22,7 +22,7 @@ const known = new Map();
 let site = null;
 
 export async function siteInfo() {
-  site ??= json("tables/index.json").catch((error) => {
+  site ??= json("site.json").catch((error) => {
     site = null;
     throw error;
   });
@@ -43,7 +43,7 @@ async function found(name) {
 }
 
 async function opened(name) {
-  const url = `tables/${name}`;
+  const url = `tables/${encodeURIComponent(name)}`;
   const about = await json(`${url}.json`);
   const file = new TableFile(url, about.file);
   await file.check();
@@ -152,12 +152,22 @@ async function asked(name, ask) {
       error = thrown;
     }
     if (file?.isMissingSome) {
-      await file.fetchMissing();
+      await fetchMissing(name, file);
     } else if (error) {
       throw error;
     } else {
       return answer;
     }
+  }
+}
+
+// What is not as expected may have been replaced: the table is opened anew when it is asked again.
+async function fetchMissing(name, file) {
+  try {
+    await file.fetchMissing();
+  } catch (error) {
+    known.delete(name);
+    throw error;
   }
 }
 

@@ -156,6 +156,9 @@ export function intEnum(kind, describe) {
       members.push(one);
     }
   }
+  define(kind.prototype, "__repr__", kind.prototype.__repr__ ?? function () {
+    return `<${kind.name}.${this.name}: ${this.value}>`;
+  });
   define(kind, Symbol.iterator, () => members[Symbol.iterator]());
   define(kind, "$of", (value) => members.find((one) => eq(one, value)) ?? fail("ValueError", `no ${value}`));
   return kind;
