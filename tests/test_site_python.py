@@ -106,6 +106,8 @@ def test_what_has_no_translation_is_refused_by_line(expression: str) -> None:
         "def f(b): return '%d' % b",
         "def f(b): return f'{b!a}'",
         "def f(b): return b.title()",
+        "def f(b):\n    c = {*b} | {1}\n    for one in c: pass",
+        "def f(b): return [one for one in set(b)]",
         "def f():\n    try: a\n    except ValueError: a\n    else: a",
     ],
 )

@@ -366,6 +366,11 @@ class Colour(IntEnum):
         return "red" if self is Colour.RED else "blue"
 
 
+class Side(IntEnum):
+    LEFT = 0
+    RIGHT = 1
+
+
 class Point(NamedTuple):
     x: int
     y: int = 5
@@ -495,6 +500,7 @@ def enumerations() -> list[object]:
         Colour(1) is Colour.RED,
         [int(one) for one in Colour],
         Colour.RED == 1,
+        f"{Side.LEFT} {Side.RIGHT!r} {[Side.LEFT]} {Side(1).name}",
     ]
 
 

@@ -109,6 +109,35 @@ def defines(node: ast.stmt) -> list[str]:
     return list(dict.fromkeys(assigned(node)))
 
 
+def is_set(node: ast.AST | None, names: Iterable[str] = ()) -> bool:
+    """Whether an expression is a set, as far as can be seen; so are those names."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in ("set", "frozenset")
+    if isinstance(node, ast.BinOp):
+        return is_set(node.left, names)
+    return isinstance(node, ast.Set | ast.SetComp) or (isinstance(node, ast.Name) and node.id in names)
+
+
+def loops_over_sets(tree: ast.AST) -> Iterator[ast.expr]:
+    """What goes through a set where the order matters: that of Python is its own."""
+    assignments = [one for one in ast.walk(tree) if isinstance(one, ast.Assign) and is_set(one.value)]
+    sets = {target.id for one in assignments for target in one.targets if isinstance(target, ast.Name)}
+    for node in ast.walk(tree):
+        through: list[ast.expr] = []
+        if isinstance(node, ast.For):
+            through = [node.iter]
+        elif isinstance(node, ast.ListComp):
+            through = [one.iter for one in node.generators]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) in (
+            "list",
+            "tuple",
+            "enumerate",
+            "iter",
+        ):
+            through = node.args[:1]
+        yield from (one for one in through if is_set(one, sets))
+
+
 def loaded(target: ast.expr) -> ast.expr:
     """The same place, as something that is read."""
     return ast.parse(ast.unparse(target), mode="eval").body

@@ -32,6 +32,7 @@ from lookup.site.syntax import (
     is_for_commands,
     is_for_types,
     is_remembered,
+    loops_over_sets,
     stored,
     yields,
 )
@@ -130,6 +131,10 @@ class Module:
         Raises:
             UntranslatableError: something in it has no translation.
         """
+        if self._attributes is not None:
+            for node in loops_over_sets(self._tree):
+                what = f"the order of the set '{ast.unparse(node)}', without 'sorted',"
+                raise UntranslatableError(node, what)
         wanted = [node for node in self._tree.body if self._is_wanted(node)]
         body = [line for node in wanted for line in self._top(node)]
         exported = sorted({name_of(name) for node in wanted for name in defines(node)})

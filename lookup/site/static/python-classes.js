@@ -159,6 +159,9 @@ export function intEnum(kind, describe) {
   define(kind.prototype, "__repr__", kind.prototype.__repr__ ?? function () {
     return `<${kind.name}.${this.name}: ${this.value}>`;
   });
+  define(kind.prototype, "__str__", kind.prototype.__str__ ?? function () {
+    return String(this.value);
+  });
   define(kind, Symbol.iterator, () => members[Symbol.iterator]());
   define(kind, "$of", (value) => members.find((one) => eq(one, value)) ?? fail("ValueError", `no ${value}`));
   return kind;

@@ -8,7 +8,10 @@ export const isNumber = (value) => ["number", "bigint", "boolean"].includes(type
 const isNumeric = (value) => isNumber(value) || isNumber(value?.valueOf?.());
 
 // Tuples are arrays with a mark, which their copies do not have.
-export const tupleOf = (values) => Object.assign(values, { $isTuple: true });
+export const tupleOf = (values) => {
+  values.$isTuple = true;
+  return values;
+};
 export const isTuple = (value) => value?.$isTuple === true || value?.$isNamedTuple === true;
 // Something of the same kind as a list or a tuple.
 const alike = (owner, values) => (owner.$isTuple ? tupleOf(values) : values);
