@@ -13,7 +13,7 @@ const plain = (value) => {
   if (typeof value === "bigint") {
     return { big: String(value) };
   }
-  if (Array.isArray(value) || value?.isNamedTuple) {
+  if (Array.isArray(value) || value?.$isNamedTuple) {
     return [...value].map(plain);
   }
   return value instanceof Object ? $.str(value) : (value ?? null);

@@ -16,7 +16,7 @@ const plain = (value) => {
   if (value instanceof $.Dict) {
     return Object.fromEntries(value.items().map(([key, one]) => [key, plain(one)]));
   }
-  if (Array.isArray(value) || value?.isNamedTuple) {
+  if (Array.isArray(value) || value?.$isNamedTuple) {
     return [...value].map(plain);
   }
   return value instanceof Object ? $.str(value) : value;

@@ -43,7 +43,7 @@ class Site:
         return answers
 
     def tables(self) -> list[str]:
-        return list(json.loads((self.folder / "tables" / "index.json").read_text())["tables"])
+        return list(json.loads((self.folder / "site.json").read_text())["tables"])
 
 
 @pytest.fixture(scope="module")
@@ -139,9 +139,24 @@ def test_of_a_large_table_only_what_is_needed_is_fetched(tmp_path: Path) -> None
     size = (site.folder / "tables" / f"{game.table_name}.h5").stat().st_size
     assert answer["moves"]
     assert site.fetched < size
+    # What is asked at once is fetched once, also all of it from a server that knows no ranges.
+    fetched, once = site.fetched, ["probe", game.table_name, position]
+    assert site.ask([["all", once, once]], "ranges") == [[answer, answer]]
+    assert site.fetched == fetched
+    assert site.ask([["all", once, once]]) == [[answer, answer]]
+    assert size < site.fetched < 2 * size
 
 
 # --- damage ---------------------------------------------------------------------------------------
+
+
+def test_an_answer_that_is_cut_short_is_asked_for_again(site: Site, tables: Tablebase) -> None:
+    once = ["probe", "rota", ".../.../... x"]
+    size = (site.folder / "tables" / "rota.h5").stat().st_size
+    places, cut, found = site.ask([once, once, once], "short")
+    assert places["error"].startswith("tables/rota.chunks cannot be used: ")
+    assert cut["error"] == f"tables/rota.h5 cannot be used: {size - 1} bytes came, expected {size}"
+    assert found == json.loads(json.dumps(probe_fields(tables["rota"], ".../.../... x")))
 
 
 @pytest.mark.parametrize("how", ["whole", "ranges"])
@@ -162,7 +177,8 @@ def test_a_damaged_chunk_is_an_error_and_never_an_answer(damaged: Site, how: str
         assert "tactics-3x3.h5 is damaged: chunk" in answer["error"], spot
     path.write_bytes(whole[: spots[-1]])
     (answer,) = damaged.ask([["probe", name, position]])
-    assert "tactics-3x3.h5 is damaged: chunk" in answer["error"]
+    problem = f"{spots[-1]} bytes came, expected {len(whole)}"
+    assert answer["error"] == f"tables/{name}.h5 cannot be used: {problem}"
 
 
 @pytest.mark.parametrize("suffix", ["json", "chunks"])
@@ -223,6 +239,25 @@ def test_a_site_takes_the_place_of_an_older_one_and_of_nothing_else(tmp_path: Pa
         run("lookup", "export-site", tmp_path / "empty", "--tables", mine, ENDTABLE_PATH=str(mine)).code
         == 0
     )
+
+
+def test_a_link_stays_one_and_a_table_may_be_called_index(tmp_path: Path) -> None:
+    source = (
+        SUBTRACT.replace("class Subtract", "class Index")
+        .replace("heap: int", "heap")
+        .replace('parameter(default=20, least=1, most=1000, help="Counters at the start.")', "9")
+    )
+    build_table(own_game(tmp_path, source), tmp_path)
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    words = ("index", "--tables", tmp_path, "--game", tmp_path / "own.py")
+    for _ in range(2):
+        assert run("lookup", "export-site", tmp_path / "link", *words).code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["index.h5", "link", "own.py", "real"]
+    (tmp_path / "real" / "package.json").write_text('{"type": "module"}')
+    (answer,) = Site(tmp_path / "real").ask([["probe", "index", "7"]])
+    assert (answer["outcome"], len(answer["moves"])) == ("win", 3)
 
 
 def test_a_game_whose_rules_have_no_translation_is_shown_by_index(tmp_path: Path) -> None:

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from lookup import EndtableError
+from lookup import EndtableError, load_game
 from lookup.games import GAMES as GAMES_BY_NAME
 from lookup.games import game_class
 from lookup.games.loading import installed_games
 from lookup.site.export import write_scripts
 from lookup.values import Outcome
 from tests.conftest import ROOT
+from tests.own_games import write_game
 from tests.tools import need
+from tests.user_games import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -124,10 +126,20 @@ def answers(game: Game, question: dict[str, Any]) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def users(tmp_path_factory: pytest.TempPathFactory) -> list[type[Game]]:
+    """Games in many styles."""
+    folder = tmp_path_factory.mktemp("users")
+    return [
+        load_game(f"{write_game(folder, source, f'{name}.py')}:{name}")
+        for name, source in SOURCES.items()
+    ]
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory, users: list[type[Game]]) -> Path:
     need("nodejs")
     folder = tmp_path_factory.mktemp("scripts")
-    write_scripts(folder, [game_class(name) for name in EXAMPLES])
+    write_scripts(folder, [*(game_class(name) for name in EXAMPLES), *users])
     (folder / "package.json").write_text('{"type": "module"}')
     return folder
 
@@ -136,9 +148,9 @@ def test_every_game_of_ours_is_asked() -> None:
     assert {kind_of(name) for name in GAMES} == set(GAMES_BY_NAME)
 
 
-def test_every_game_answers_in_javascript_as_in_python(scripts: Path) -> None:
+def test_every_game_answers_in_javascript_as_in_python(scripts: Path, users: list[type[Game]]) -> None:
     ours = [game_class(kind_of(name))(*values) for name, values in GAMES.items()]
-    games = [*ours, *(game_class(name)() for name in EXAMPLES)]
+    games = [*ours, *(game_class(name)() for name in EXAMPLES), *(kind() for kind in users)]
     asking = [questions(game, sampled(game, 25)) for game in games]
     lines = "\n".join(map(json.dumps, asking))
     command = ["node", str(ROOT / "tests" / "rules_driver.mjs"), str(scripts)]

@@ -366,6 +366,11 @@ class Colour(IntEnum):
         return "red" if self is Colour.RED else "blue"
 
 
+class Side(IntEnum):
+    LEFT = 0
+    RIGHT = 1
+
+
 class Point(NamedTuple):
     x: int
     y: int = 5
@@ -495,4 +500,278 @@ def enumerations() -> list[object]:
         Colour(1) is Colour.RED,
         [int(one) for one in Colour],
         Colour.RED == 1,
+        f"{Side.LEFT} {Side.RIGHT!r} {[Side.LEFT]} {Side(1).name}",
     ]
+
+
+# --- where the two languages differ without a word ------------------------------------------------
+
+LINES = ((0, 1, 2), (3, 4, 5))
+first = second = [1]
+SQUARES = {}
+for at in range(4):
+    if at == 2:
+        continue
+    SQUARES[at] = at * at
+LINES += ((6, 7, 8),)
+null = (lambda: 7)()
+
+
+def kinds_of_sequences() -> list[object]:
+    before = LINES
+    after = before
+    after += ((9,),)
+    return [
+        str((1, 2)),
+        f"{(1,)} {()} {[(1, 'a'), None]}",
+        [1, 2] == (1, 2),
+        (1, 2) == (1, 2),
+        isinstance((1,), list),
+        isinstance((1,), tuple),
+        type([]) is list,
+        type(()) is tuple,
+        len(before),
+        str((1, 2)[:1] + (3,) * 2),
+        str(list(zip([1], "a", strict=True)) + list({2: 3}.items()) + list(enumerate("x"))),
+        str({"a": (1, 2)}),
+        str(Point(1, 2)),
+        repr(range(3)),
+        str(divmod(7, 2)) + str("a-b".partition("-")) + str(list(product("ab"))),
+        str(rest(1, 2, 3)),
+        (1, 2) in [[1, 2]],
+        first is second,
+        list(SQUARES.items()),
+        null,
+    ]
+
+
+def rest(_: int, *others: int) -> tuple[int, ...]:
+    return others
+
+
+def iterators() -> list[object]:
+    values = iter([1, 2, 3, 4, 5])
+    found: list[object] = [next(values), next(values)]
+    for value in values:
+        if value == 3:
+            break
+    found.append(list(values))
+    letters = iter("abcdef")
+    found.append(list(zip(letters, letters, strict=True)))
+    walk = (number for number in range(9))
+    found += [3 in walk, next(walk), list(islice(walk, 2)), sum(walk)]
+    backwards = reversed([1, 2, 3])
+    found += [next(backwards), next(backwards), list(permutations(one for one in "ab"))]
+    found += [list(zip("ab", repeat(0), strict=False)), list(islice("abcdefg", 1, 6, 2))]
+    found += [list(chain.from_iterable([[1], (2, 3)])), all(one < 2 for one in [3, None])]
+    try:
+        list(zip([1], [1, 2], strict=True))
+    except ValueError:
+        found.append("lengths")
+    return found
+
+
+def nested_breaks() -> list[object]:
+    found: list[object] = []
+    for outer in range(3):
+        for inner in range(3):
+            if inner == 1:
+                break
+            found.append((outer, inner, "break;"))
+    else:
+        found.append("else")
+    for outer in range(3):
+        for inner in range(3):
+            if inner == outer:
+                break
+        else:
+            break
+        while True:
+            break
+        else:
+            found.append("never")
+    else:
+        found.append("also")
+    return found
+
+
+def defaults() -> list[object]:
+    makers = [lambda by, at=at: at * by for at in range(3)]
+
+    def remember(value: int, known: list[int] = []) -> list[int]:  # noqa: B006 - as people do
+        known.append(value)
+        return known
+
+    remember(1)
+    return [[one(10) for one in makers], remember(2), defaulted(), defaulted(new=3)]
+
+
+def defaulted(new: int = len(LINES), *, this: int = 1) -> list[int]:
+    return [new, this]
+
+
+def words_of_javascript() -> list[object]:
+    new, var, this, arguments, let, function = 1, 2, 3, 4, 5, 6
+    typeof = {"constructor": 1, "__proto__": 2, "length": 3}
+    length = name = prototype = constructor = toString = 0
+    undefined = [
+        new,
+        var,
+        this,
+        arguments,
+        let,
+        function,
+        length,
+        name,
+        prototype,
+        constructor,
+        toString,
+    ]
+    new_ = 9
+    return [undefined, sorted(typeof), "toString" in typeof, typeof.get("valueOf"), new, new_]
+
+
+def shadowed() -> list[object]:
+    min, range, list, index, map, len = 1, 2, 3, 4, 5, 6  # noqa: A001 - as people do
+    return [min, range, list, index, map, len]
+
+
+def lazy() -> list[object]:
+    asked: list[int] = []
+
+    def ask(value: int) -> int:
+        asked.append(value)
+        return value
+
+    tests = [ask(5) < ask(3) < ask(9), 1 < ask(2) <= 2 < ask(4), 0 <= -1 < [][0] if asked else 0]
+    return [tests, asked, 1 < 2 in [2], {1} <= {1, 2}, {1} < {1}, {1, 2} >= {2}, {1} <= {2}, {1} > {2}]
+
+
+def sets_as_keys() -> list[object]:
+    seen = {frozenset((1, 2)): "a", (1, frozenset("x")): "b"}
+    one, other = Shape(1), Shape(1)
+    shapes = {(one, 1): "one", (other, 1): "other"}
+    members = alias = {1, 2, 3}
+    members &= {2, 3}
+    members -= {3}
+    numbers = again = [1]
+    numbers *= 3
+    numbers += numbers
+    return [
+        seen[frozenset((2, 1))],
+        seen[1, frozenset("x")],
+        shapes[one, 1],
+        len(shapes),
+        sorted(alias),
+        again,
+        {1: None}.get(1, 5),
+        sorted({1, 2, 3}.intersection([1, 2], {2, 3})),
+        {1}.issuperset([1]),
+        {1}.isdisjoint({2}),
+        sorted({1}.copy() | {2}),
+        list(Point(1, 2)._replace(y=None)),  # type: ignore[arg-type] # None is a value, too
+        getattr(Point(1), "z", None),
+    ]
+
+
+def texts_in_part() -> list[object]:
+    text = "ab-ab-𝔘-ab"
+    return [
+        text.find("ab", 1),
+        text.find("ab", 4),
+        text.rfind("ab"),
+        text.index("-", -4),
+        text.find("ab", 1, 4),
+        text.startswith("ab", 3),
+        text.endswith("b", 0, 2),
+        text.count("ab", 1),
+        "abc".count(""),
+        text.split("-", maxsplit=1),
+        text.rsplit("-", 1),
+        "".splitlines(),
+        "a\rb\n\nc\n".splitlines(),
+        "abc".center(6, "*") + "ab".center(5, "*"),
+        "aBc".capitalize() + "aBc".swapcase(),
+        "a1".isalnum(),
+        " \t".isspace(),
+        "{!r} {0:>3}".replace("{0", "{").format("a", 5),
+        "abc".translate(str.maketrans({"a": "x", "b": None, "c": 100})),
+        "abc".translate(str.maketrans("a", "z", "c")),
+        f"{5:#b} {255:#06x} {12345678:_b} {'a':04} {'abc':.2}",
+        re.findall("(a)(b)?", "aba"),
+        re.findall("a(b)?", "aba"),
+        bool(re.search(r"\Aa{,2}\Z", "aa")),
+        int("1_000"),
+        [1, 2, 1].index(1, 1),
+        True.bit_count() + (255).bit_count(),
+        str(math.isqrt(10**40 + 1)) + str(math.isqrt(2**64 - 1)) + str(math.isqrt(0)),
+        math.gcd(12, 18, 9),
+    ]
+
+
+def doubled(owner: "Tree", value: int) -> int:
+    return value * owner.branches
+
+
+class Tree:
+    fields = 3
+    branches = height = 2
+    grow = doubled
+    shrink = lambda self, by=1: self.height - by  # noqa: E731 - as people do
+    first = first
+
+    def __init__(this, size: int) -> None:  # noqa: N805 - as people do
+        this.size, this.length = size, 99
+
+    def __len__(self) -> int:
+        return 0
+
+    def of(self) -> int:
+        return self.size
+
+    @cache  # noqa: B019 - as people do
+    def count(self, depth: int) -> int:
+        return 1 if depth == 0 else self.count(depth - 1) + self.count(depth - 1) + self.size
+
+    @classmethod
+    def planted(klass, size: int = 4) -> "Tree":
+        return klass(size)
+
+
+class Oak(Tree):
+    def of(self) -> int:
+        return Tree.of(self) + 1
+
+
+def members() -> list[object]:
+    oak = Oak(5)
+    return [
+        Tree.fields,
+        oak.height,
+        oak.grow(7),
+        oak.shrink(),
+        oak.shrink(by=2),
+        oak.of(),
+        Tree.of(oak),
+        len(oak),
+        bool(oak),
+        oak.length,
+        str(oak.count(60)),
+        Tree(1).count(2),
+        Oak.planted().size,
+        Tree.first,
+        hasattr(oak, "bark"),
+        hasattr(Oak, "of"),
+    ]
+
+
+def asserted() -> str:
+    try:
+        assert [], "nothing"
+    except AssertionError as error:
+        return str(error)
+    return "fine"
+
+
+if __name__ == "__main__":
+    print("not translated")  # noqa: T201 - nor is this run

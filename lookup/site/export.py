@@ -5,7 +5,7 @@ static/rules.js         the rules of games, translated (see `translate.py`)
 tables/NAME.h5          the tables, as they ship
 tables/NAME.json        what a table says of itself, and of its columns
 tables/NAME.chunks      where its chunks are, and the digest of each; see static/table-file.js
-tables/index.json       the names of all tables
+site.json               the names of all tables
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 SCRIPTS = Path(__file__).parent / "static"
 PAGE = Path(__file__).parent.parent / "service" / "static"
 ONLY_SERVED = frozenset(("index.html", "docs.html", "docs.js", "docs.css"))
-INDEX = "index.json"
+INDEX = "site.json"
 KIND = "endtable site"
 PLACE = struct.Struct("<QI32s")
 """Where a chunk lies, how many bytes it takes there, and the SHA-256 of what it decodes to."""
@@ -69,15 +69,16 @@ def export_site(
     """
     if not names:
         raise CallerError("there are no tables for the site: expected some, which build-tables makes")
-    if folder.exists() and not _may_be_replaced(folder):
+    target = folder.resolve()  # a link stays one, and "." has a name
+    if target.exists() and not _may_be_replaced(target):
         raise InvalidParameterError(
             "folder", str(folder), "an empty one, or a site that was written before"
         )
     try:
-        with temporary_folder_beside(folder) as temporary:
+        with temporary_folder_beside(target) as temporary:
             _write(tables, names, temporary, warn, report)
             size = sum(file.stat().st_size for file in temporary.rglob("*") if file.is_file())
-            put_folder_in_place(temporary, folder)
+            put_folder_in_place(temporary, target)
     except OSError as error:
         raise FailureError(f"'{folder}' cannot be written: {error.strerror or error}") from None
     return size
@@ -89,7 +90,7 @@ def _may_be_replaced(folder: Path) -> bool:
     if not any(folder.iterdir()):
         return True
     try:
-        index = json.loads((folder / "tables" / INDEX).read_text("utf-8"))
+        index = json.loads((folder / INDEX).read_text("utf-8"))
     except (OSError, ValueError):
         return False
     return isinstance(index, dict) and index.get("kind") == KIND
@@ -112,7 +113,7 @@ def _write(
         report(done, len(names))
         _write_table(tables, name, place, games)
     index = {"kind": KIND, "version": __version__, "tables": list(names)}
-    _write_json(place / INDEX, index)
+    _write_json(folder / INDEX, index)
     report(len(names), len(names))
 
 
@@ -167,9 +168,11 @@ def _write_page(folder: Path, static: Path) -> None:
 def _write_table(tables: Tablebase, name: str, place: Path, games: dict[str, type[Game]]) -> None:
     table = tables[name]
     shutil.copyfile(table.path, place / f"{name}.h5")
-    # What is described is what was copied, whatever stands at the path by now.
+    # What was copied is what is described, whatever stands at the path by now.
     file = TableFile(place / f"{name}.h5", type(table.game))
     try:
+        if file.digest != table.digest:
+            raise FailureError(f"'{table.path}' was replaced while it was copied: try again")
         is_known = not isinstance(table.game, UnknownGame)
         has_rules = is_known and (table.game.is_ours() or table.game.name in games)
         info = info_fields(table)

@@ -30,8 +30,8 @@ COMPARISONS: dict[type[ast.AST], str] = {
     ast.NotEq: "!$.eq({}, {})",
     ast.Lt: "$.lt({}, {})",
     ast.Gt: "$.lt({1}, {0})",
-    ast.LtE: "!$.lt({1}, {0})",
-    ast.GtE: "!$.lt({}, {})",
+    ast.LtE: "$.le({}, {})",
+    ast.GtE: "$.le({1}, {0})",
     ast.In: "$.contains({1}, {0})",
     ast.NotIn: "!$.contains({1}, {0})",
     ast.Is: "{} === {}",
@@ -62,8 +62,8 @@ class UntranslatableError(Exception):
 
 
 def name_of(name: str) -> str:
-    """A name that JavaScript can have, too."""
-    return f"{name}_" if name in RESERVED else name
+    """A name that JavaScript can have, too; no name of Python's has a `$`."""
+    return f"${name}" if name in RESERVED else name
 
 
 def text_of(text: str) -> str:
@@ -72,10 +72,14 @@ def text_of(text: str) -> str:
 
 
 class Expressions:
-    """Translates expressions. `known` says whether a name means something where it stands."""
+    """Translates expressions.
 
-    def __init__(self, known: Callable[[str], bool]) -> None:
-        self._known = known
+    `known` says whether a name means something where it stands, `has` whether anything that programs
+    meet has an attribute.
+    """
+
+    def __init__(self, known: Callable[[str], bool], has: Callable[[str], bool]) -> None:
+        self._known, self._has = known, has
 
     def of(self, node: ast.expr) -> str:
         """The JavaScript of an expression.
@@ -136,7 +140,7 @@ class Expressions:
         return name_of(node.id)
 
     def _tuple(self, node: ast.Tuple) -> str:
-        return f"[{self.all_of(node.elts)}]"
+        return f"$.tupleOf([{self.all_of(node.elts)}])"
 
     def _list(self, node: ast.List) -> str:
         return f"[{self.all_of(node.elts)}]"
@@ -152,7 +156,7 @@ class Expressions:
         return f"$.dict([{', '.join(items)}])"
 
     def _starred(self, node: ast.Starred) -> str:
-        return f"...$.iter({self.of(node.value)})"
+        return f"...$.each({self.of(node.value)})"
 
     def _joinedstr(self, node: ast.JoinedStr) -> str:
         parts = [self.of(part) for part in node.values]
@@ -160,6 +164,8 @@ class Expressions:
 
     def _formattedvalue(self, node: ast.FormattedValue) -> str:
         value = self.of(node.value)
+        if node.conversion == ord("a"):
+            raise UntranslatableError(node, "'!a' in a text")
         if node.conversion in (ord("r"), ord("s")):
             value = f"$.{'repr' if node.conversion == ord('r') else 'str'}({value})"
         return f"$.format({value}, {self.of(node.format_spec) if node.format_spec else text_of('')})"
@@ -169,13 +175,17 @@ class Expressions:
     def _binop(self, node: ast.BinOp) -> str:
         if (operator := OPERATORS.get(type(node.op))) is None:
             raise UntranslatableError(node, f"the operator of '{ast.unparse(node)}'")
+        if operator == "mod" and _is_text(node.left):
+            raise UntranslatableError(
+                node, f"'{ast.unparse(node)}', a text with values put into it by %"
+            )
         return f"$.{operator}({self.of(node.left)}, {self.of(node.right)})"
 
     def augmented(self, node: ast.AugAssign, old: str) -> str:
         """The new value of what `+=` and the like change."""
         if (operator := OPERATORS.get(type(node.op))) is None:
             raise UntranslatableError(node, f"the operator of '{ast.unparse(node)}'")
-        in_place = "i" if operator in ("add", "or") else ""
+        in_place = "i" if operator in ("add", "sub", "mul", "and", "or", "xor") else ""
         return f"$.{in_place}{operator}({old}, {self.of(node.value)})"
 
     def _unaryop(self, node: ast.UnaryOp) -> str:
@@ -195,12 +205,15 @@ class Expressions:
     def _compare(self, node: ast.Compare) -> str:
         if len(node.ops) == 1:
             return self._compared(node.ops[0], self.of(node.left), self.of(node.comparators[0]))
-        # What stands in the middle is worked out once.
-        operands = [self.of(operand) for operand in (node.left, *node.comparators)]
-        names = [f"$v{number}" for number in range(len(operands))]
-        pairs = zip(node.ops, names[:-1], names[1:], strict=True)
-        tests = " && ".join(self._compared(*one) for one in pairs)
-        return f"(({', '.join(names)}) => {tests})({', '.join(operands)})"
+        # What stands in the middle is worked out once, and what follows only if it is needed.
+        found = ""
+        for number in reversed(range(len(node.ops))):
+            left, right = f"$v{number}", f"$v{number + 1}"
+            test = self._compared(node.ops[number], left, right)
+            further = f" && {found}" if found else ""
+            operand = self.of(node.comparators[number])
+            found = f"(({right}) => {test}{further})({operand})"
+        return f"(($v0) => {found})({self.of(node.left)})"
 
     def _compared(self, operator: ast.cmpop, left: str, right: str) -> str:
         return COMPARISONS[type(operator)].format(left, right)
@@ -216,7 +229,12 @@ class Expressions:
     def _attribute(self, node: ast.Attribute) -> str:
         if _is_super(node.value):
             return f"super.{node.attr}"
-        return f"$.attribute({self.of(node.value)}, {text_of(node.attr)})"
+        return f"$.attribute({self.of(node.value)}, {self._attribute_name(node)})"
+
+    def _attribute_name(self, node: ast.Attribute) -> str:
+        if not self._has(node.attr):
+            raise UntranslatableError(node, f"the attribute '{node.attr}'")
+        return text_of(node.attr)
 
     def _subscript(self, node: ast.Subscript) -> str:
         value = self.of(node.value)
@@ -229,7 +247,7 @@ class Expressions:
 
     def _call(self, node: ast.Call) -> str:
         function = node.func
-        if isinstance(function, ast.Name) and function.id == "cast":
+        if isinstance(function, ast.Name) and function.id == "cast" and not self._known("cast"):
             return self.of(node.args[1])  # which is for those who check types
         arguments = self.all_of(node.args)
         words = self._keywords(node)
@@ -238,10 +256,8 @@ class Expressions:
                 if words:
                     raise UntranslatableError(node, f"'{ast.unparse(node)}', with arguments by name")
                 return f"super.{function.attr}({arguments})"
-            given = f"{self.of(function.value)}, {text_of(function.attr)}, [{arguments}]"
+            given = f"{self.of(function.value)}, {self._attribute_name(function)}, [{arguments}]"
             return f"$.method({given}{words})"
-        if not words and isinstance(function, ast.Name):
-            return f"$.call({self.of(function)}, [{arguments}])"
         return f"$.call({self.of(function)}, [{arguments}]{words})"
 
     def _keywords(self, node: ast.Call) -> str:
@@ -256,27 +272,42 @@ class Expressions:
         return f", {{{', '.join(words)}}}"
 
     def _lambda(self, node: ast.Lambda) -> str:
-        return (
-            f"$.function({self.names(node.args)}, {self.parameters(node.args)} => {self.of(node.body)})"
-        )
+        rest = f"$.tupleOf({name_of(node.args.vararg.arg)}), " if node.args.vararg else ""
+        return self.function(node.args, "{} => " + f"({rest}{self.of(node.body)})")
 
-    def names(self, arguments: ast.arguments) -> str:
-        """The names of a function's parameters, for calls that use them."""
+    def function(self, arguments: ast.arguments, body: str) -> str:
+        """A function as a value; `body` has a place for its parameters.
+
+        Defaults are worked out where a function is defined, and not again when it is called.
+        """
+        defaults = [one for one in (*arguments.defaults, *arguments.kw_defaults) if one]
+        named = [f"$default{number}" for number in range(len(defaults))]
+        left = iter(named)
+        written = body.replace("{}", self.parameters(arguments, lambda _: next(left)), 1)
+        made = f"$.function({self.names(arguments)}, {written})"
+        return f"(({', '.join(named)}) => {made})({self.all_of(defaults)})" if named else made
+
+    def names(self, arguments: ast.arguments, *, bound: bool = False) -> str:
+        """The names of a function's parameters, for calls that use them; of a method but the first."""
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-        return json.dumps([one.arg for one in every if one.arg not in ("self", "cls")])
+        return json.dumps([one.arg for one in every[bound:]])
 
-    def parameters(self, arguments: ast.arguments) -> str:
-        """The parameters of a function, with their defaults."""
+    def parameters(
+        self, arguments: ast.arguments, default: Callable[[ast.expr], str], *, bound: bool = False
+    ) -> str:
+        """The parameters of a function, with their defaults; of a method but the first."""
         if arguments.kwarg:
             raise UntranslatableError(arguments.kwarg, f"the parameter '**{arguments.kwarg.arg}'")
+        if arguments.vararg and arguments.kwonlyargs:
+            name = arguments.kwonlyargs[0].arg
+            raise UntranslatableError(arguments.vararg, f"the parameter '{name}' after a '*'")
         plain = [*arguments.posonlyargs, *arguments.args]
         defaults: list[Any] = [None] * (len(plain) - len(arguments.defaults)) + arguments.defaults
         pairs = [*zip(plain, defaults, strict=True)]
         pairs += zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
         written = [
-            name_of(one.arg) if default is None else f"{name_of(one.arg)} = {self.of(default)}"
-            for one, default in pairs
-            if one.arg not in ("self", "cls")
+            name_of(one.arg) if value is None else f"{name_of(one.arg)} = {default(value)}"
+            for one, value in pairs[bound:]
         ]
         if arguments.vararg:
             written.append(f"...{name_of(arguments.vararg.arg)}")
@@ -309,11 +340,17 @@ class Expressions:
         head, tail = f"let {', '.join(sorted(bound))}; ", ""
         for number, one in enumerate(generators):
             source = "$source" if number == 0 else self.of(one.iter)
-            head += f"for ({self.target(one.target)} of $.iter({source})) {{ "
+            head += f"for ({self.target(one.target)} of $.each({source})) {{ "
             head += "".join(f"if ({self.truth(test)}) {{ " for test in one.ifs)
             tail += " }" * (1 + len(one.ifs))
         body = f"function* ($source) {{ {head}yield {element};{tail} }}"
         return f"$.generate({body}, {self.of(first.iter)})"
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str)
+    )
 
 
 def _is_super(node: ast.expr) -> bool:

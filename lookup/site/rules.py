@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from lookup.games import GAMES
+from lookup.games.sources import SOURCE
+from lookup.site.expressions import name_of
+from lookup.site.syntax import stored
 from lookup.site.translate import Module, identifier
 
 if TYPE_CHECKING:
@@ -78,10 +82,13 @@ def rules_module(version: str, games: Iterable[type[Game]] = ()) -> str:
     classes = {one.name: identifier(one.__module__) for one in GAMES.values()}
     for game in games:
         module = f"own.{len(classes)}"
-        parts.append(Module(module, _source_of(game), _elsewhere).translated())
+        source = Module(module, _source_of(game), _elsewhere, attributes=_attributes())
+        parts.append(source.translated())
         classes[game.name] = identifier(module)
     of_class = {one.name: one.__name__ for one in (*GAMES.values(), *games)}
-    listed = "".join(f'  "{name}": {module}.{of_class[name]},\n' for name, module in classes.items())
+    listed = "".join(
+        f'  "{name}": {module}.{name_of(of_class[name])},\n' for name, module in classes.items()
+    )
     exports = [
         f"export const {{ {', '.join(names)} }} = {identifier(module)};"
         for module, names in EXPORTED.items()
@@ -108,6 +115,12 @@ def _ours() -> dict[str, Wanted]:
     return wanted
 
 
+@cache
+def _attributes() -> frozenset[str]:
+    """What our own things have: all names that are given in their modules."""
+    return frozenset(name for module in _ours() for name in stored(ast.parse(_source(module))))
+
+
 def _translated(wanted: Wanted) -> str:
     source = _source(wanted.name)
     return Module(wanted.name, source, _elsewhere, wanted.names, wanted.skipped).translated()
@@ -118,7 +131,9 @@ def _source(module: str) -> str:
 
 
 def _source_of(game: type[Game]) -> str:
-    return inspect.getsource(inspect.getmodule(game))  # type: ignore[arg-type]  # every class has one
+    """The text of the module that a game is from; that of a user's file as it was run."""
+    module = sys.modules[game.__module__]
+    return getattr(module, SOURCE, None) or inspect.getsource(module)
 
 
 def _elsewhere(module: str, name: str) -> str | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from lookup.site.expressions import Expressions, UntranslatableError, name_of, text_of
 from lookup.site.syntax import (
     assigned,
+    decorators,
     indented,
     is_docstring,
     is_remembered,
@@ -19,19 +20,35 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
 
+MEANT_OTHERWISE = frozenset(("__proto__", "constructor", "prototype", "toString", "valueOf"))
+"""What all of JavaScript's objects have already."""
+
+
+def check_member(node: ast.AST, name: str) -> None:
+    """Whether something of a class can be called so.
+
+    Raises:
+        UntranslatableError: it cannot.
+    """
+    if name in MEANT_OTHERWISE:
+        raise UntranslatableError(node, f"'{name}', which means something else in JavaScript,")
+
+
 class Statements:
     """Translates functions and what they consist of, line by line."""
 
-    def __init__(self, known: Callable[[str], bool]) -> None:
-        self.expressions = Expressions(known)
+    def __init__(self, known: Callable[[str], bool], has: Callable[[str], bool]) -> None:
+        self.expressions = Expressions(known, has)
+        self._labels: list[str] = []  # of the loops that a statement is in; empty if they need none
 
     def function(self, node: ast.FunctionDef) -> str:
         """A function as a value; decorators that remember what it returned are kept."""
-        parameters, names = self.expressions.parameters(node.args), self.expressions.names(node.args)
-        body = "\n".join(self.body(node))
-        is_generator = yields(node)
-        arrow = f"function* {parameters}" if is_generator else f"{parameters} =>"
-        written = f"$.function({names}, {arrow} {{\n{body}\n}})"
+        unknown = decorators(node) - {"cache", "lru_cache"}
+        if unknown:
+            raise UntranslatableError(node, f"the decorator '{min(unknown)}'")
+        body = "{\n" + "\n".join(self.body(node)) + "\n}"
+        head = "function* {} " if yields(node) else "{} => "
+        written = self.expressions.function(node.args, head + body)
         return f"$.remembered({written})" if is_remembered(node) else written
 
     def body(self, node: ast.FunctionDef, first: Iterable[str] = ()) -> list[str]:
@@ -41,15 +58,22 @@ class Statements:
         given |= {one.arg for one in (arguments.vararg, arguments.kwarg) if one}
         local = sorted({name for one in node.body for name in assigned(one)} - given)
         lines = [*first]
+        if arguments.vararg:
+            lines.append(f"$.tupleOf({name_of(arguments.vararg.arg)});")
         if local:
             lines.append(f"let {', '.join(map(name_of, local))};")
-        lines += [line for one in node.body for line in self._statement(one)]
+        lines += [line for one in node.body for line in self.statement(one)]
         return indented(lines)
 
     # --- statements -------------------------------------------------------------------------------
 
-    def _statement(self, node: ast.stmt) -> Iterator[str]:
-        if is_docstring(node) or isinstance(node, ast.Pass | ast.Assert | ast.ImportFrom):
+    def statement(self, node: ast.stmt) -> Iterator[str]:
+        """The lines of one statement.
+
+        Raises:
+            UntranslatableError: it has none.
+        """
+        if is_docstring(node) or isinstance(node, ast.Pass | ast.ImportFrom):
             return
         translate = getattr(self, f"_{type(node).__name__.lower()}", None)
         if translate is None:
@@ -57,7 +81,7 @@ class Statements:
         yield from translate(node)
 
     def _block(self, nodes: list[ast.stmt]) -> list[str]:
-        return indented(line for node in nodes for line in self._statement(node))
+        return indented(line for node in nodes for line in self.statement(node))
 
     def _functiondef(self, node: ast.FunctionDef) -> Iterator[str]:
         yield f"{name_of(node.name)} = {self.function(node)};"
@@ -67,9 +91,14 @@ class Statements:
             value = self.expressions.of(node.value.value) if node.value.value else "null"
             yield f"yield {value};"
         elif isinstance(node.value, ast.YieldFrom):
-            yield f"yield* $.iter({self.expressions.of(node.value.value)});"
+            yield f"yield* $.each({self.expressions.of(node.value.value)});"
         else:
             yield f"{self.expressions.of(node.value)};"
+
+    def _assert(self, node: ast.Assert) -> Iterator[str]:
+        said = self.expressions.of(node.msg) if node.msg else text_of("")
+        test = self.expressions.truth(node.test)
+        yield f'if (!({test})) {{ $.fail("AssertionError", $.str({said})); }}'
 
     def _return(self, node: ast.Return) -> Iterator[str]:
         yield f"return {self.expressions.of(node.value) if node.value else 'null'};"
@@ -93,6 +122,7 @@ class Statements:
         if isinstance(target, ast.Name):
             yield f"{name_of(target.id)} = {value};"
         elif isinstance(target, ast.Attribute):
+            check_member(target, target.attr)
             yield f"$.setAttribute({of(target.value)}, {text_of(target.attr)}, {value});"
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             yield f"$.setItem({of(target.value)}, {of(target.slice)}, {value});"
@@ -101,7 +131,7 @@ class Statements:
             names = [f"$part{depth}_{number}" for number in range(len(target.elts))]
             starred = [isinstance(one, ast.Starred) for one in target.elts]
             parts = [f"...{name}" if star else name for name, star in zip(names, starred, strict=True)]
-            taken = f"$.unpacked({value}, {len(names)})" if not any(starred) else f"$.iter({value})"
+            taken = f"$.unpacked({value}, {len(names)})" if not any(starred) else f"$.each({value})"
             if any(starred[:-1]):
                 raise UntranslatableError(target, "a '*' that is not the last of an assignment")
             yield f"{{ const [{', '.join(parts)}] = {taken};"
@@ -141,24 +171,24 @@ class Statements:
         yield from self._loop(node, f"while ({self.expressions.truth(node.test)}) {{", [])
 
     def _for(self, node: ast.For) -> Iterator[str]:
-        head = f"for (const $each of $.iter({self.expressions.of(node.iter)})) {{"
+        head = f"for (const $each of $.each({self.expressions.of(node.iter)})) {{"
         yield from self._loop(node, head, [*self._store(node.target, "$each")])
 
     def _loop(self, node: ast.For | ast.While, head: str, first: list[str]) -> Iterator[str]:
+        # What follows `else` happens unless the loop was left by `break`: then its label is left, too.
+        label = f"$loop{node.lineno}_{node.col_offset}" if node.orelse else ""
+        self._labels.append(label)
         body = [*indented(first), *self._block(node.body)]
-        if not node.orelse:
+        self._labels.pop()
+        if not label:
             yield from [head, *body, "}"]
             return
-        # What follows `else` happens unless the loop was left by `break`: then its label is left, too.
-        label = f"$loop{node.lineno}"
-        yield from [f"{label}: {{", head]
-        yield from (line.replace("break;", f"break {label};") for line in body)
-        yield "}"
+        yield from [f"{label}: {{", head, *body, "}"]
         yield from self._block(node.orelse)
         yield "}"
 
     def _break(self, _: ast.Break) -> Iterator[str]:
-        yield "break;"
+        yield f"break {self._labels[-1]};" if self._labels[-1] else "break;"
 
     def _continue(self, _: ast.Continue) -> Iterator[str]:
         yield "continue;"
@@ -168,8 +198,10 @@ class Statements:
 
     def _with(self, node: ast.With) -> Iterator[str]:
         """Locks: a page has one thread."""
-        if any(item.optional_vars for item in node.items):
-            raise UntranslatableError(node, "'with ... as' has no translation")
+        for item in node.items:
+            if item.optional_vars or not ast.unparse(item.context_expr).lower().endswith("lock"):
+                said = ast.unparse(node).splitlines()[0]
+                raise UntranslatableError(node, f"'{said}' has no translation")
         yield "{"
         yield from self._block(node.body)
         yield "}"

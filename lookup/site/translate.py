@@ -21,15 +21,18 @@ import ast
 from typing import TYPE_CHECKING
 
 from lookup.site.expressions import UntranslatableError, name_of, text_of, words
-from lookup.site.statements import Statements
+from lookup.site.statements import Statements, check_member
 from lookup.site.syntax import (
     decorators,
     defines,
+    imports,
     indented,
     is_alias,
     is_docstring,
+    is_for_commands,
     is_for_types,
     is_remembered,
+    loops_over_sets,
     stored,
     yields,
 )
@@ -40,19 +43,47 @@ if TYPE_CHECKING:
 BUILTINS = words("""
     abs all any bin bool chr dict divmod enumerate filter format frozenset getattr hasattr int
     isinstance iter len list map max min next object ord pow range repr reversed set
-    sorted str sum tuple type zip Exception IndexError KeyError LookupError NotImplementedError
-    AttributeError RuntimeError StopIteration TypeError ValueError ZeroDivisionError
+    sorted str sum tuple type zip AssertionError Exception IndexError KeyError LookupError
+    NotImplementedError AttributeError RuntimeError StopIteration TypeError ValueError ZeroDivisionError
 """)
 """What python.js has of Python's own names."""
 
-LIBRARY = words("""
-    ABC IntEnum Lock NamedTuple accumulate cache cached_property chain combinations comb gcd islice
-    isqrt lru_cache monotonic pairwise permutations prod product reduce repeat xor
-""")
+LIBRARY = {
+    "abc": words("ABC"),
+    "enum": words("IntEnum"),
+    "functools": words("cache cached_property lru_cache reduce"),
+    "itertools": words("accumulate chain combinations islice pairwise permutations product repeat"),
+    "math": words("comb gcd isqrt prod"),
+    "operator": words("xor"),
+    "threading": words("Lock"),
+    "time": words("monotonic"),
+    "typing": words("NamedTuple"),
+}
 """What it has of the standard library, by name: `from functools import reduce`."""
 
 MODULES = frozenset(("functools", "inspect", "itertools", "math", "re"))
 """What it has by module: `import re`."""
+
+_NAMES = BUILTINS.union(*LIBRARY.values())
+
+METHODS = words("""
+    __name__ __str__ __repr__ _asdict _fields _replace add append bit_count bit_length capitalize center
+    clear copy count difference discard endswith extend find format from_iterable fromkeys get index
+    insert intersection isalnum isalpha isascii isdecimal isdigit isdisjoint islower isspace issubset
+    issuperset isupper items join keys ljust lower lstrip maketrans name partition pop popitem remove
+    removeprefix removesuffix replace reverse rfind rindex rjust rpartition rsplit rstrip setdefault
+    sort split splitlines startswith strip swapcase symmetric_difference translate union update upper
+    value values zfill
+    accumulate cache cached_property chain cleandoc comb combinations compile escape findall fullmatch
+    gcd group groups isqrt islice lru_cache match pairwise pattern permutations prod product reduce
+    repeat search sub
+""")
+"""What the values of programs can be asked for, and what is taken from modules by a dot."""
+
+SPECIAL = words("""
+    __format__ __getitem__ __init__ __iter__ __len__ __neg__ __post_init__ __repr__ __setitem__ __str__
+""")
+"""Methods that Python calls by itself, as far as python.js does."""
 
 UNNEEDED = frozenset(("abstractmethod", "override"))
 """Decorators that do nothing when a program runs."""
@@ -63,6 +94,8 @@ class Module:
 
     `names` are the definitions to translate, all if None, without those in `skipped` (`Class.method`).
     `elsewhere` finds what an import means: the name of the translated module that has it, or None.
+    `attributes` are those that imported things have; whatever else is not defined in the module and not
+    Python's is refused. None if that is not to be checked.
     """
 
     def __init__(
@@ -72,66 +105,99 @@ class Module:
         elsewhere: Callable[[str, str], str | None],
         names: Collection[str] | None = None,
         skipped: Collection[str] = (),
+        attributes: Collection[str] | None = None,
     ) -> None:
         self.name = name
         self._tree = ast.parse(source)
         self._names, self._skipped, self._elsewhere = names, skipped, elsewhere
-        self._imports: dict[str, str] = {}
+        self._attributes = attributes
         self._mentioned = {node.id for node in ast.walk(self._tree) if isinstance(node, ast.Name)}
         self._defined = set(stored(self._tree))
-        self._statements = Statements(self._is_known)
+        self._imports: dict[str, str] = {}
+        self._strange: set[str] = set()
+        for node in imports(self._tree):
+            if isinstance(node, ast.Import):
+                self._note_modules(node)
+            else:
+                self._note_imports(node)
+        self._statements = Statements(self._is_known, self._is_attribute)
         self._expressions = self._statements.expressions
 
     def translated(self) -> str:
         """The JavaScript of the module: a constant named like it, with dots as underlines.
 
+        If something in it fails when it is run, the constant has nothing in it.
+
         Raises:
             UntranslatableError: something in it has no translation.
         """
-        body = [line for node in self._tree.body if self._is_wanted(node) for line in self._top(node)]
-        exported = [name for node in self._tree.body if self._is_wanted(node) for name in defines(node)]
-        known = (self._mentioned - set(exported)) & (BUILTINS | LIBRARY) - set(self._imports)
-        head = [f"const {{ {name_of(name)} }} = {module};" for name, module in self._imports.items()]
+        if self._attributes is not None:
+            for node in loops_over_sets(self._tree):
+                what = f"the order of the set '{ast.unparse(node)}', without 'sorted',"
+                raise UntranslatableError(node, what)
+        wanted = [node for node in self._tree.body if self._is_wanted(node)]
+        body = [line for node in wanted for line in self._top(node)]
+        exported = sorted({name_of(name) for node in wanted for name in defines(node)})
+        known = (self._mentioned & _NAMES) - set(self._imports) - self._strange
+        head = [f"const {name_of(name)} = {value};" for name, value in self._imports.items()]
         head += [f"const {name_of(name)} = $.{name_of(name)};" for name in sorted(known)]
-        returned = ", ".join(map(name_of, exported))
-        lines = indented([*head, *body, f"return {{ {returned} }};"])
-        return "\n".join(
-            [f"// {self.name}", f"const {identifier(self.name)} = (() => {{", *lines, "})();"]
-        )
+        head = [line for line in head if line.split()[1] not in exported]
+        if exported:
+            head.append(f"let {', '.join(exported)};")
+        lines = indented([*head, *body, f"return {{ {', '.join(exported)} }};"])
+        opening = f"const {identifier(self.name)} = $.module({text_of(self.name)}, () => {{"
+        return "\n".join([f"// {self.name}", opening, *lines, "});"])
 
     def _is_known(self, name: str) -> bool:
+        if name in self._defined or name in self._imports:
+            return True
+        return name not in self._strange and name in _NAMES | {"__name__"}
+
+    def _is_attribute(self, name: str) -> bool:
         return (
-            name in self._defined or name in self._imports or name in BUILTINS | LIBRARY | {"__name__"}
+            self._attributes is None
+            or name in METHODS
+            or name in self._defined
+            or name in self._attributes
         )
 
     def _is_wanted(self, node: ast.stmt) -> bool:
-        if isinstance(node, ast.Import | ast.ImportFrom) or self._names is None:
-            return True
-        return any(name in self._names for name in defines(node))
+        unneeded = isinstance(node, ast.Import | ast.ImportFrom) or is_for_types(node)
+        if unneeded or is_alias(node) or is_docstring(node) or is_for_commands(node):
+            return False
+        return self._names is None or any(name in self._names for name in defines(node))
 
     def _top(self, node: ast.stmt) -> Iterator[str]:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            self._note_imports(node)
-        elif isinstance(node, ast.ClassDef):
+        if isinstance(node, ast.ClassDef):
             yield from self._class(node)
-        elif isinstance(node, ast.FunctionDef):
-            yield f"const {name_of(node.name)} = {self._statements.function(node)};"
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-            if not is_alias(node):
-                value = self._expressions.of(node.value)
-                yield f"const {self._expressions.target(target)} = {value};"
-        elif not (is_docstring(node) or is_for_types(node)):
-            raise UntranslatableError(node, f"'{ast.unparse(node).splitlines()[0]}' outside a function")
+        else:
+            yield from self._statements.statement(node)
 
-    def _note_imports(self, node: ast.Import | ast.ImportFrom) -> None:
+    def _note_modules(self, node: ast.Import) -> None:
         for one in node.names:
             called = one.asname or one.name
-            if isinstance(node, ast.Import):
-                if one.name in MODULES:
-                    self._imports[called] = "$"
-            elif (module := self._elsewhere(node.module or "", one.name)) and not one.asname:
-                self._imports[called] = identifier(module)
+            if one.name in MODULES:
+                self._imports[called] = f"$.{one.name}"
+            elif one.name == "lookup":
+                used = {
+                    found.attr: module
+                    for found in ast.walk(self._tree)
+                    if isinstance(found, ast.Attribute)
+                    and ast.unparse(found.value) == called
+                    and (module := self._elsewhere("lookup", found.attr))
+                }
+                facts = [f"{name}: {identifier(home)}.{name}" for name, home in sorted(used.items())]
+                self._imports[called] = f"{{ {', '.join(facts)} }}"
+
+    def _note_imports(self, node: ast.ImportFrom) -> None:
+        for one in node.names:
+            called = one.asname or one.name
+            if module := self._elsewhere(node.module or "", one.name):
+                self._imports[called] = f"{identifier(module)}.{name_of(one.name)}"
+            elif one.name in LIBRARY.get(node.module or "", ()):
+                self._imports[called] = f"$.{one.name}"
+            else:
+                self._strange.add(called)
 
     # --- classes ----------------------------------------------------------------------------------
 
@@ -139,41 +205,53 @@ class Module:
         bases = [self._expressions.of(base) for base in node.bases]
         if len(bases) > 1 or node.keywords:
             raise UntranslatableError(node, f"the class '{node.name}' with several bases")
+        unneeded = {"dataclass", "dataclass_transform", "final"} if bases else {"final"}
+        unknown = decorators(node) - unneeded
+        if unknown:
+            raise UntranslatableError(node, f"the decorator '{min(unknown)}'")
         base = bases[0] if bases else "object"
         methods: list[str] = []
         facts: list[str] = []
         for one in node.body:
             if isinstance(one, ast.FunctionDef):
                 if f"{node.name}.{one.name}" not in self._skipped:
-                    methods += self._method(one)
+                    methods += self._method(node, one)
                     facts.append(f"{one.name}: {self._kind_of(one)}")
             elif not (is_docstring(one) or isinstance(one, ast.Pass)):
-                facts.append(self._member(node, one))
+                facts += self._members(node, one)
         extends = "$.Object" if base in ("object", "NamedTuple", "IntEnum", "ABC") else base
         kind = {"NamedTuple": "namedTuple", "IntEnum": "intEnum"}.get(base, "class_")
-        yield f"const {name_of(node.name)} = $.{kind}(class {name_of(node.name)} extends {extends} {{"
+        yield f"{name_of(node.name)} = $.{kind}(class {name_of(node.name)} extends {extends} {{"
         yield from indented(methods)
         yield "}, ($class) => ({"
         yield from indented(f"{fact}," for fact in facts if fact)
         yield "}));"
 
-    def _member(self, owner: ast.ClassDef, node: ast.stmt) -> str:
-        """An attribute of a class, or a parameter or field if it is annotated."""
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            return f"{node.targets[0].id}: $.constant({self._inside(owner, node.value)})"
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            if ast.unparse(node.annotation).startswith(("ClassVar", "typing.ClassVar")):
-                if node.value is None:
-                    return ""
-                return f"{node.target.id}: $.constant({self._inside(owner, node.value)})"
-            kind = text_of(ast.unparse(node.annotation).strip("'\""))
-            default = f", {self._inside(owner, node.value)}" if node.value else ""
-            return f"{node.target.id}: $.field({kind}{default})"
-        raise UntranslatableError(node, f"'{ast.unparse(node).splitlines()[0]}' in a class")
+    def _members(self, owner: ast.ClassDef, node: ast.stmt) -> Iterator[str]:
+        """Attributes of a class, or a parameter or field if it is annotated."""
+        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+        names = [target.id for target in targets if isinstance(target, ast.Name)]
+        for name in names:
+            check_member(node, name)
+        if isinstance(node, ast.Assign) and len(names) == len(targets):
+            first, *others = names
+            yield f"{first}: $.constant({self._inside(owner, node, node.value)})"
+            for name in others:
+                yield f"{name}: $.constant(() => $.attribute($class, {text_of(first)}))"
+        elif isinstance(node, ast.AnnAssign) and names:
+            kind = ast.unparse(node.annotation).strip("'\"")
+            if not kind.startswith(("ClassVar", "typing.ClassVar")):
+                default = f", {self._inside(owner, node, node.value)}" if node.value else ""
+                yield f"{names[0]}: $.field({text_of(kind)}{default})"
+            elif node.value:
+                yield f"{names[0]}: $.constant({self._inside(owner, node, node.value)})"
+        else:
+            raise UntranslatableError(node, f"'{ast.unparse(node).splitlines()[0]}' in a class")
 
-    def _inside(self, owner: ast.ClassDef, node: ast.expr) -> str:
+    def _inside(self, owner: ast.ClassDef, at: ast.stmt, node: ast.expr) -> str:
         """An expression in the body of a class, which may name what was defined there before."""
-        members = {name for one in owner.body for name in defines(one)}
+        before = owner.body[: owner.body.index(at)]
+        members = {name for one in before for name in defines(one)}
         if isinstance(node, ast.Name) and node.id in members:
             return f"() => $.attribute($class, {text_of(node.id)})"
         used = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & members
@@ -183,15 +261,30 @@ class Module:
         value = self._expressions.of(node)
         return f"() => {{ {heads}return {value}; }}" if heads else f"() => ({value})"
 
-    def _method(self, node: ast.FunctionDef) -> list[str]:
+    def _method(self, owner: ast.ClassDef, node: ast.FunctionDef) -> list[str]:
+        check_member(node, node.name)
+        if node.name.startswith("__") and node.name.endswith("__") and node.name not in SPECIAL:
+            raise UntranslatableError(node, f"the method '{node.name}'")
         kinds = decorators(node)
         head = "get " if kinds & {"property", "cached_property"} else "*" if yields(node) else ""
-        parameters = self._expressions.parameters(node.args)
-        if "classmethod" in kinds:
-            first = "const cls = this.prototype ? this : this.constructor;"
-        else:
-            first = "" if "staticmethod" in kinds else "const self = this;"
-        body = self._statements.body(node, [first] if first else [])
+        bound = "staticmethod" not in kinds
+        positional = [*node.args.posonlyargs, *node.args.args]
+        if bound and not positional:
+            raise UntranslatableError(node, f"the method '{node.name}' without a parameter")
+        members = {name for one in owner.body for name in defines(one)}
+
+        def default(value: ast.expr) -> str:
+            """Worked out whenever the method is called: it must be the same every time."""
+            names = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            plain = ast.Name | ast.Constant | ast.UnaryOp | ast.Tuple | ast.expr_context | ast.unaryop
+            if names & members or not all(isinstance(one, plain) for one in ast.walk(value)):
+                raise UntranslatableError(value, f"the default '{ast.unparse(value)}' of a method")
+            return self._expressions.of(value)
+
+        parameters = self._expressions.parameters(node.args, default, bound=bound)
+        this = "this.prototype ? this : this.constructor" if "classmethod" in kinds else "this"
+        first = [f"const {name_of(positional[0].arg)} = {this};"] if bound else []
+        body = self._statements.body(node, first)
         return [f"{head}{node.name}{parameters} {{", *body, "}"]
 
     def _kind_of(self, node: ast.FunctionDef) -> str:
@@ -200,12 +293,12 @@ class Module:
         unknown = kinds - UNNEEDED - {"property", "cached_property", "staticmethod", "classmethod"}
         if unknown - {"cache", "lru_cache"}:
             raise UntranslatableError(node, f"the decorator '{min(unknown)}'")
-        names = self._expressions.names(node.args)
+        names = self._expressions.names(node.args, bound="staticmethod" not in kinds)
+        remembered = ", true" if is_remembered(node) else ""
         for kind in ("property", "cached_property", "staticmethod", "classmethod"):
             if kind in kinds:
-                remembered = ", true" if is_remembered(node) else ""
                 return f"$.{kind}({names}{remembered})"
-        return f"$.plain({names})"
+        return f"$.plain({names}{remembered})"
 
 
 def identifier(module: str) -> str:

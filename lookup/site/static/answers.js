@@ -22,7 +22,7 @@ const known = new Map();
 let site = null;
 
 export async function siteInfo() {
-  site ??= json("tables/index.json").catch((error) => {
+  site ??= json("site.json").catch((error) => {
     site = null;
     throw error;
   });
@@ -43,7 +43,7 @@ async function found(name) {
 }
 
 async function opened(name) {
-  const url = `tables/${name}`;
+  const url = `tables/${encodeURIComponent(name)}`;
   const about = await json(`${url}.json`);
   const file = new TableFile(url, about.file);
   await file.check();
@@ -66,6 +66,9 @@ function compare({ info, samples }, game) {
 const isSame = ({ text, position }, [move, after]) => text === move && position === after;
 
 function gameOf({ info, start, has_rules: hasRules }) {
+  if (hasRules && !rules.games[info.game]) {
+    throw new Error(`the rules of ${info.game} do not work here`);
+  }
   if (hasRules) {
     return rules.games[info.game].from_parameters(new $.Dict(Object.entries(info.parameters)));
   }
@@ -86,7 +89,7 @@ function stored({ info, file: { columns } }, game, file) {
       if (file.isMissingSome) {
         return new rules.Value(rules.Outcome.LOSS, 0, 0); // found again once the chunk is there
       }
-      return code ? new rules.Value(rules.Outcome.of(code), code === 2 ? null : remoteness, grundy) : null;
+      return code ? new rules.Value($.call(rules.Outcome, [code]), code === 2 ? null : remoteness, grundy) : null;
     },
   };
   class Stored extends rules.StoredAnswers {
@@ -149,12 +152,22 @@ async function asked(name, ask) {
       error = thrown;
     }
     if (file?.isMissingSome) {
-      await file.fetchMissing();
+      await fetchMissing(name, file);
     } else if (error) {
       throw error;
     } else {
       return answer;
     }
+  }
+}
+
+// What is not as expected may have been replaced: the table is opened anew when it is asked again.
+async function fetchMissing(name, file) {
+  try {
+    await file.fetchMissing();
+  } catch (error) {
+    known.delete(name);
+    throw error;
   }
 }
 

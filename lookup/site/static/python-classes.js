@@ -1,22 +1,22 @@
 // Python's classes, attributes and calls.
 
-import { Dict, eq, isNumber, iter, LIST_METHODS, PySet } from "./python-collections.js";
+import { Dict, each, eq, isNumber, isTuple, LIST_METHODS, PySet, tupleOf } from "./python-collections.js";
 import { Exception, fail } from "./python-errors.js";
-import { bitLength } from "./python-numbers.js";
+import { bitLength, number } from "./python-numbers.js";
 import { METHODS, NAMED_METHODS, repr } from "./python-text.js";
 
 // --- what a class says of its members ---------------------------------------------------------------
 
-export const plain = (names) => ({ names });
+export const plain = (names, isRemembered) => ({ names, isRemembered });
 export const property = () => ({});
 export const cached_property = () => ({ cached: true });
 export const staticmethod = (names, isRemembered) => ({ names, shared: true, isRemembered });
-export const classmethod = (names) => ({ names, shared: true });
+export const classmethod = (names, isRemembered) => ({ names, shared: true, isRemembered });
 export const constant = (find) => ({ find });
 export const field = (kind, find) => ({ kind, find });
 
 // More about a field of a game: its bounds. They are for those who build tables.
-export const parameter = Object.assign((said = {}) => ({ isParameter: true, ...said }), { takesNames: true });
+export const parameter = Object.assign((said = {}) => ({ isParameter: true, ...said }), { $takesNames: true });
 
 const define = (owner, name, value) =>
   Object.defineProperty(owner, name, { value, writable: true, configurable: true });
@@ -33,12 +33,12 @@ export class Object_ {
       this.__init__(...given);
       return;
     }
-    const { fields } = this.constructor;
+    const { $fields: fields } = this.constructor;
     for (const [at, { name, value, isRequired }] of fields.entries()) {
       if (given[at] === undefined && isRequired) {
         fail("TypeError", `${this.constructor.name} needs '${name}'`);
       }
-      if (this.isNamedTuple) {
+      if (this.$isNamedTuple) {
         this[name] = given[at] === undefined ? value : given[at];
       } else {
         define(this, name, given[at] === undefined ? value : given[at]); // it may be a getter elsewhere
@@ -47,13 +47,13 @@ export class Object_ {
     this.__post_init__?.();
   }
 
-  static fields = [];
+  static $fields = [];
 }
 
 export function class_(kind, describe) {
-  kind.isClass = true;
+  kind.$isClass = true;
   if (!(kind.prototype instanceof Exception)) {
-    kind.fields = [...(kind.fields ?? [])];
+    kind.$fields = [...(kind.$fields ?? [])];
   }
   for (const [name, member] of Object.entries(describe(kind))) {
     if (member.kind !== undefined) {
@@ -64,7 +64,7 @@ export function class_(kind, describe) {
       addMethod(kind, name, member);
     }
   }
-  addConstant(kind, "_parameters", (kind.fields ?? []).map(described));
+  addConstant(kind, "_parameters", (kind.$fields ?? []).map(described));
   return kind;
 }
 
@@ -85,13 +85,20 @@ function addField(kind, name, { kind: type, find }) {
   const said = find?.();
   const value = said?.isParameter ? said.default : said;
   const about = { name, type, value, said: said?.isParameter ? said : null, isRequired: value === undefined };
-  const known = kind.fields.findIndex((one) => one.name === name);
-  kind.fields.splice(known < 0 ? kind.fields.length : known, known < 0 ? 0 : 1, about);
+  const known = kind.$fields.findIndex((one) => one.name === name);
+  kind.$fields.splice(known < 0 ? kind.$fields.length : known, known < 0 ? 0 : 1, about);
 }
 
 function addConstant(kind, name, value) {
+  if (value?.$isFunction) {
+    const method = function (...given) {
+      return value(this, ...given); // as of any function that a class has
+    };
+    define(kind.prototype, name, Object.assign(method, { names: value.names.slice(1) }));
+    return;
+  }
   define(kind.prototype, name, value);
-  if (typeof value !== "function" || value.isClass) {
+  if (typeof value !== "function" || value.$isClass) {
     define(kind, name, value);
   }
 }
@@ -118,24 +125,27 @@ function addMethod(kind, name, { names, cached, shared, isRemembered }) {
 
 export function namedTuple(kind, describe) {
   class_(kind, describe);
-  const names = kind.fields.map(({ name }) => name);
-  define(kind, "_fields", names);
-  define(kind.prototype, "isNamedTuple", true);
+  const names = kind.$fields.map(({ name }) => name);
+  define(kind, "_fields", tupleOf(names));
+  define(kind.prototype, "$isNamedTuple", true);
   define(kind.prototype, Symbol.iterator, function* () {
     yield* names.map((name) => this[name]);
+  });
+  define(kind.prototype, "__repr__", kind.prototype.__repr__ ?? function () {
+    return `${kind.name}(${names.map((name) => `${name}=${repr(this[name])}`).join(", ")})`;
   });
   define(kind.prototype, "_asdict", function () {
     return new Dict(names.map((name) => [name, this[name]]));
   });
   const replace = function (changed) {
-    return new kind(...names.map((name) => changed[name] ?? this[name]));
+    return new kind(...names.map((name) => (Object.hasOwn(changed, name) ? changed[name] : this[name])));
   };
-  define(kind.prototype, "_replace", Object.assign(replace, { takesNames: true }));
+  define(kind.prototype, "_replace", Object.assign(replace, { $takesNames: true }));
   return kind;
 }
 
 export function intEnum(kind, describe) {
-  kind.isClass = true;
+  kind.$isClass = true;
   const members = [];
   for (const [name, member] of Object.entries(describe(kind))) {
     if (member.find) {
@@ -146,38 +156,58 @@ export function intEnum(kind, describe) {
       members.push(one);
     }
   }
+  define(kind.prototype, "__repr__", kind.prototype.__repr__ ?? function () {
+    return `<${kind.name}.${this.name}: ${this.value}>`;
+  });
+  define(kind.prototype, "__str__", kind.prototype.__str__ ?? function () {
+    return String(this.value);
+  });
   define(kind, Symbol.iterator, () => members[Symbol.iterator]());
-  define(kind, "of", (value) => members.find((one) => eq(one, value)) ?? fail("ValueError", `no ${value}`));
+  define(kind, "$of", (value) => members.find((one) => eq(one, value)) ?? fail("ValueError", `no ${value}`));
   return kind;
 }
 
 // Classes of games, each with the name it has in `games`: Python makes one of the class's, if need be.
+// Those of a module that failed are left out.
 export function named(games) {
-  for (const [name, kind] of Object.entries(games)) {
+  const found = Object.fromEntries(Object.entries(games).filter(([, kind]) => kind));
+  for (const [name, kind] of Object.entries(found)) {
     define(kind, "name", name);
     define(kind.prototype, "name", name);
   }
-  return games;
+  return found;
+}
+
+// What a module defines. One that fails must not take the others with it: it may be a user's.
+export function module(name, define) {
+  try {
+    return define();
+  } catch (error) {
+    console.error(`${name} cannot be used here: ${error.message}`);
+    return {};
+  }
 }
 
 // --- functions --------------------------------------------------------------------------------------
 
-export const function_ = (names, body) => Object.assign(body, { names });
+export const function_ = (names, body) => Object.assign(body, { names, $isFunction: true });
 
 const MOST_REMEMBERED = 1 << 16;
 
+// For each object, or class, by itself if it is a method.
 export function remembered(body) {
-  let known = new Dict();
+  const known = new Dict();
   const remembering = function (...given) {
-    if (!known.has(given)) {
+    const key = [this ?? null, ...given];
+    if (!known.has(key)) {
       if (known.size >= MOST_REMEMBERED) {
-        known = new Dict();
+        known.clear();
       }
-      known.set(given, body.apply(this, given));
+      known.set(key, body.apply(this, given));
     }
-    return known.get(given);
+    return known.get(key);
   };
-  return Object.assign(remembering, { names: body.names });
+  return Object.assign(remembering, { names: body.names, $isFunction: body.$isFunction });
 }
 
 export const generate = (body, source) => body(source);
@@ -194,7 +224,7 @@ function found(owner, name) {
   return undefined;
 }
 
-const isClass = (value) => typeof value === "function" && value.isClass === true;
+const isClass = (value) => typeof value === "function" && value.$isClass === true;
 
 export function attribute(owner, name) {
   if (isClass(owner)) {
@@ -218,8 +248,8 @@ function ofClass(owner, name) {
   if (name === "__doc__" || name === "__name__") {
     return name === "__doc__" ? null : owner.name;
   }
-  const known = owner.fields?.some((one) => one.name === name) ? undefined : found(owner.prototype, name);
-  return known?.get ?? known?.value ?? owner[name];
+  const known = owner.$fields?.some((one) => one.name === name) ? undefined : found(owner.prototype, name);
+  return known?.get ?? known?.value ?? owner[name] ?? fail("AttributeError", `there is no ${repr(name)} here`);
 }
 
 // A method of a string, a list, a number; or, of a function such as `str`, of what it is called with.
@@ -230,34 +260,61 @@ function bound(owner, name) {
   return (...given) => method(owner, name, given);
 }
 
-const DICT_METHODS = new Set(["get", "items", "keys", "values", "setdefault", "update", "pop", "copy", "clear"]);
+const DICT_METHODS = new Set(["get", "items", "keys", "values", "setdefault", "update", "pop", "popitem", "copy", "clear"]);
+const SET_METHODS = new Set([
+  ...["add", "clear", "copy", "difference", "discard", "intersection", "isdisjoint", "issubset", "issuperset"],
+  ...["remove", "symmetric_difference", "union", "update"],
+]);
 
-function builtIn(owner, name, given, named) {
-  if (typeof owner === "string") {
-    return named && NAMED_METHODS[name]
-      ? NAMED_METHODS[name](owner, given, named)
-      : METHODS[name]?.(owner, ...given.map(listed)) ?? null;
+// Whether a class itself has it, and not only its objects.
+function isShared(owner, name) {
+  for (let at = owner; at && at !== Function.prototype; at = Object.getPrototypeOf(at)) {
+    if (Object.hasOwn(at, name)) {
+      return true;
+    }
   }
-  if (Array.isArray(owner)) {
-    return LIST_METHODS[name]?.(owner, ...given, ...(named ? [named] : [])) ?? null;
-  }
-  if (isNumber(owner)) {
-    return name === "bit_length" ? bitLength(owner) : [...owner.toString(2)].filter((bit) => bit === "1").length;
-  }
-  return undefined;
+  return false;
 }
 
-const listed = (value) => (value && typeof value === "object" && !Array.isArray(value) && !(value instanceof Dict) ? iter(value) : value);
+const NUMBER_METHODS = {
+  bit_length: bitLength,
+  bit_count: (value) => [...number(value).toString(2)].filter((bit) => bit === "1").length,
+};
+const TUPLE_METHODS = { count: LIST_METHODS.count, index: LIST_METHODS.index };
+
+function methodsOf(owner) {
+  if (typeof owner === "string") {
+    return METHODS;
+  }
+  if (Array.isArray(owner)) {
+    return isTuple(owner) ? TUPLE_METHODS : LIST_METHODS;
+  }
+  return isNumber(owner) ? NUMBER_METHODS : null;
+}
+
+function builtIn(methods, owner, name, given, named) {
+  if (named && methods === METHODS) {
+    return NAMED_METHODS[name]?.(owner, given, named) ?? fail("TypeError", `${repr(name)} takes no such names`);
+  }
+  const body = Object.hasOwn(methods, name) ? methods[name] : fail("AttributeError", `there is no ${repr(name)} here`);
+  return body(owner, ...given, ...(named ? [named] : [])) ?? null;
+}
 
 export function method(owner, name, given, named) {
-  const answer = typeof owner === "object" && !Array.isArray(owner) ? undefined : builtIn(owner, name, given, named);
-  if (answer !== undefined) {
-    return answer;
+  const methods = methodsOf(owner);
+  if (methods) {
+    return builtIn(methods, owner, name, given, named);
   }
-  if (owner instanceof Dict && !DICT_METHODS.has(name)) {
-    fail("AttributeError", `a dictionary has no ${repr(name)}`);
+  const isOf = owner instanceof Dict ? DICT_METHODS : owner instanceof PySet ? SET_METHODS : null;
+  if (isOf && !isOf.has(name)) {
+    fail("AttributeError", `there is no ${repr(name)} here`);
   }
-  const body = isClass(owner) ? (owner[name] ?? found(owner.prototype, name)?.value) : (owner?.[name] ?? bound(owner, name));
+  if (isClass(owner) && !isShared(owner, name)) {
+    const [self, ...rest] = given; // `Class.method(self, ...)`
+    const body = ofClass(owner, name);
+    return body.apply(self, arguments_(body, rest, named));
+  }
+  const body = owner?.[name] ?? (typeof owner === "function" ? bound(owner, name) : undefined);
   if (typeof body !== "function") {
     fail("AttributeError", `there is no ${repr(name)} here`);
   }
@@ -266,7 +323,7 @@ export function method(owner, name, given, named) {
 
 export function call(body, given, named) {
   if (isClass(body)) {
-    return body.of ? body.of(...given) : new body(...arguments_(body, given, named));
+    return body.$of ? body.$of(...given) : new body(...arguments_(body, given, named));
   }
   return body(...arguments_(body, given, named));
 }
@@ -276,10 +333,10 @@ function arguments_(body, given, named) {
   if (!named) {
     return given;
   }
-  if (body.takesNames) {
+  if (body.$takesNames) {
     return [...given, named];
   }
-  const names = isClass(body) && !body.prototype.__init__ ? body.fields.map(({ name }) => name) : namesOf(body);
+  const names = isClass(body) && !body.prototype.__init__ ? body.$fields.map(({ name }) => name) : namesOf(body);
   const all = [...given];
   for (const [name, value] of Object.entries(named)) {
     const at = names.indexOf(name);

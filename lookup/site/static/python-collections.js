@@ -7,6 +7,15 @@ import { characterAt, characters, repr, sliceOf } from "./python-text.js";
 export const isNumber = (value) => ["number", "bigint", "boolean"].includes(typeof value);
 const isNumeric = (value) => isNumber(value) || isNumber(value?.valueOf?.());
 
+// Tuples are arrays with a mark, which their copies do not have.
+export const tupleOf = (values) => {
+  values.$isTuple = true;
+  return values;
+};
+export const isTuple = (value) => value?.$isTuple === true || value?.$isNamedTuple === true;
+// Something of the same kind as a list or a tuple.
+const alike = (owner, values) => (owner.$isTuple ? tupleOf(values) : values);
+
 // --- comparing --------------------------------------------------------------------------------------
 
 export function eq(left, right) {
@@ -18,7 +27,7 @@ export function eq(left, right) {
   }
   if (isSequence(left) && isSequence(right)) {
     const [a, b] = [[...left], [...right]];
-    return a.length === b.length && a.every((one, at) => eq(one, b[at]));
+    return isTuple(left) === isTuple(right) && a.length === b.length && a.every((one, at) => eq(one, b[at]));
   }
   if (left instanceof PySet && right instanceof PySet) {
     return left.size === right.size && [...left].every((one) => right.has(one));
@@ -26,10 +35,10 @@ export function eq(left, right) {
   if (left instanceof Dict && right instanceof Dict) {
     return left.size === right.size && [...left].every((key) => right.has(key) && eq(left.get(key), right.get(key)));
   }
-  return false;
+  return left instanceof Range && right instanceof Range && eq([...left], [...right]);
 }
 
-const isSequence = (value) => Array.isArray(value) || value?.isNamedTuple === true;
+const isSequence = (value) => Array.isArray(value) || value?.$isNamedTuple === true;
 
 export function lt(left, right) {
   if (isSequence(left) && isSequence(right)) {
@@ -40,30 +49,58 @@ export function lt(left, right) {
   if (typeof left === "string" && typeof right === "string") {
     return left < right;
   }
+  if (left instanceof PySet && right instanceof PySet) {
+    return left.size < right.size && left.issubset(right);
+  }
   return number(left) < number(right);
 }
+
+// Of sets neither may be part of the other, so that "not greater" is not enough.
+export const le = (left, right) =>
+  left instanceof PySet && right instanceof PySet ? left.issubset(right) : !lt(right, left);
 
 export function truth(value) {
   const found = typeof value === "object" ? value?.valueOf() : value;
   if (Array.isArray(found) || found instanceof Range) {
     return found.length > 0;
   }
-  return found instanceof Keyed ? found.size > 0 : Boolean(found);
+  if (found instanceof Keyed) {
+    return found.size > 0;
+  }
+  return typeof found?.__len__ === "function" ? found.__len__() > 0 : Boolean(found);
 }
 
 // --- dictionaries and sets --------------------------------------------------------------------------
 
-// What equal keys have in common: 1 and True, and tuples of the same.
+const ids = new WeakMap();
+let objects = 0;
+
+// What equal keys have in common: 1 and True, tuples and sets of the same.
 function keyOf(value) {
   if (isSequence(value)) {
-    return `(${[...value].map((one) => String(keyOf(one)).length + ":" + keyOf(one)).join("")})`;
+    return `(${keysOf(value).join("")})`;
+  }
+  if (value instanceof PySet) {
+    return `{${keysOf(value).sort().join("")}}`;
   }
   if (isNumeric(value)) {
     const found = number(value);
     return typeof found === "bigint" ? `${found}n` : found;
   }
-  return typeof value === "string" ? `'${value}` : value;
+  if (typeof value === "string" || !(value instanceof Object)) {
+    return typeof value === "string" ? `'${value}` : value;
+  }
+  if (!ids.has(value)) {
+    ids.set(value, `#${(objects += 1)}`);
+  }
+  return ids.get(value);
 }
+
+const keysOf = (values) =>
+  [...values].map((one) => {
+    const key = String(keyOf(one));
+    return `${key.length}:${key}`;
+  });
 
 class Keyed {
   constructor() {
@@ -107,7 +144,8 @@ export class Dict extends Keyed {
   }
 
   get(key, otherwise = null) {
-    return this.entries.get(keyOf(key))?.[1] ?? otherwise;
+    const found = this.entries.get(keyOf(key));
+    return found ? found[1] : otherwise;
   }
 
   __getitem__(key) {
@@ -116,7 +154,7 @@ export class Dict extends Keyed {
   }
 
   items() {
-    return [...this.entries.values()].map(([key, value]) => [key, value]);
+    return [...this.entries.values()].map(([key, value]) => tupleOf([key, value]));
   }
 
   keys() {
@@ -146,8 +184,18 @@ export class Dict extends Keyed {
     return found ? found[1] : otherwise === undefined ? fail("KeyError", repr(key)) : otherwise;
   }
 
+  popitem() {
+    const last = this.items().at(-1) ?? fail("KeyError", "the dictionary is empty");
+    this.entries.delete(keyOf(last[0]));
+    return last;
+  }
+
   copy() {
     return new Dict(this.items());
+  }
+
+  __repr__() {
+    return `{${this.items().map(([key, value]) => `${repr(key)}: ${repr(value)}`).join(", ")}}`;
   }
 }
 
@@ -185,22 +233,42 @@ export class PySet extends Keyed {
     return new PySet([this, ...others].flatMap((one) => [...one]));
   }
 
-  intersection(other) {
-    const others = new PySet(other);
-    return this.kept((one) => others.has(one));
+  intersection(...others) {
+    const sets = others.map((one) => new PySet(one));
+    return this.kept((one) => sets.every((other) => other.has(one)));
   }
 
-  difference(other) {
-    const others = new PySet(other);
-    return this.kept((one) => !others.has(one));
+  difference(...others) {
+    const sets = others.map((one) => new PySet(one));
+    return this.kept((one) => !sets.some((other) => other.has(one)));
   }
 
-  symmetric(other) {
-    return this.difference(other).union(other.difference(this));
+  symmetric_difference(other) {
+    return this.difference(other).union(new PySet(other).difference(this));
+  }
+
+  // What becomes of `&=` and the like: the same set with other members.
+  become(members) {
+    const all = [...members];
+    this.clear();
+    this.update(all);
+    return this;
+  }
+
+  copy() {
+    return new PySet(this);
   }
 
   issubset(other) {
     return this.difference(other).size === 0;
+  }
+
+  issuperset(other) {
+    return new PySet(other).issubset(this);
+  }
+
+  isdisjoint(other) {
+    return this.intersection(other).size === 0;
   }
 }
 
@@ -221,6 +289,10 @@ export class Range {
     return Number.isInteger(by) && by >= 0 && by < this.length;
   }
 
+  __repr__() {
+    return `range(${this.start}, ${this.stop}${this.step === 1 ? "" : `, ${this.step}`})`;
+  }
+
   *[Symbol.iterator]() {
     for (let at = 0, value = this.start; at < this.length; at += 1, value += this.step) {
       yield value;
@@ -230,6 +302,9 @@ export class Range {
 
 export function range(...given) {
   const [first, second, step = 1] = given.map((one) => Number(number(one)));
+  if (step === 0 || ![first, second ?? 0, step].every(Number.isSafeInteger)) {
+    fail("ValueError", "expected a range of numbers below 2^53, and a step");
+  }
   return second === undefined ? new Range(0, first, 1) : new Range(first, second, step);
 }
 
@@ -243,7 +318,7 @@ export function item(owner, index) {
   if (owner instanceof Range) {
     return owner.at(index);
   }
-  if (owner?.isNamedTuple) {
+  if (owner?.$isNamedTuple) {
     return item([...owner], index);
   }
   return owner.__getitem__(index);
@@ -272,18 +347,26 @@ export function slice(owner, start, stop, step) {
     return sliceOf(owner, start, stop, step);
   }
   const all = Array.isArray(owner) ? owner : [...owner];
-  return [...places(all.length, start, stop, step)].map((at) => all[at]);
+  return alike(owner.$isNamedTuple ? tupleOf([]) : owner, [...places(all.length, start, stop, step)].map((at) => all[at]));
 }
 
-export function iter(value) {
-  if (value?.[Symbol.iterator]) {
-    return value;
+// What a loop goes through. One that is left early does not end an iterator, as it would in JavaScript:
+// whoever goes on with it gets the rest.
+export function each(value) {
+  const found = value?.[Symbol.iterator] ? value : value?.__iter__?.();
+  if (typeof found?.next === "function") {
+    return { next: () => found.next(), [Symbol.iterator]() { return this; } };
   }
-  return value?.__iter__ ? value.__iter__() : fail("TypeError", "this is nothing to go through");
+  return found ?? fail("TypeError", "this is nothing to go through");
 }
+
+export const iterator = (value) => {
+  const found = each(value);
+  return typeof found.next === "function" ? found : each(found[Symbol.iterator]());
+};
 
 export function unpacked(value, count) {
-  const parts = [...iter(value)];
+  const parts = [...each(value)];
   return parts.length === count ? parts : fail("ValueError", `expected ${count} values, not ${parts.length}`);
 }
 
@@ -297,34 +380,44 @@ export function contains(owner, value) {
   if (owner instanceof Range) {
     return isNumeric(value) && owner.includes(Number(number(value)));
   }
-  return [...iter(owner)].some((one) => eq(one, value));
+  for (const one of each(owner)) {
+    if (eq(one, value)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 export function len(value) {
   if (typeof value === "string") {
     return characters(value).length;
   }
-  return value.length ?? value.size ?? value.__len__?.() ?? [...iter(value)].length;
+  if (value instanceof Keyed) {
+    return value.size;
+  }
+  if (typeof value.__len__ === "function") {
+    return value.__len__();
+  }
+  return Array.isArray(value) || value instanceof Range ? value.length : [...value].length;
 }
 
 // In the order of Python's `sorted`; `key` as there.
-export function sorted(values, { key = (one) => one, reverse = false } = {}) {
-  const ranked = [...iter(values)].map((one) => [key(one), one]);
+export function sorted(values, { key = null, reverse = false } = {}) {
+  const ranked = [...each(values)].map((one) => [key ? key(one) : one, one]);
   const order = (a, b) => (lt(a[0], b[0]) ? -1 : lt(b[0], a[0]) ? 1 : 0);
-  ranked.sort(reverse ? (a, b) => order(b, a) : order);
+  ranked.sort(truth(reverse) ? (a, b) => order(b, a) : order);
   return ranked.map(([, one]) => one);
 }
-
-const found = (list, value) => list.findIndex((one) => eq(one, value));
 
 export const LIST_METHODS = {
   append: (list, value) => void list.push(value),
   clear: (list) => void list.splice(0),
   copy: (list) => [...list],
   count: (list, value) => list.filter((one) => eq(one, value)).length,
-  extend: (list, values) => void list.push(...iter(values)),
-  index: (list, value) => {
-    const at = found(list, value);
+  extend: (list, values) => void [...each(values)].forEach((one) => list.push(one)),
+  index: (list, value, start = 0) => {
+    const from = [...places(list.length, start, null, null)][0] ?? list.length;
+    const at = list.findIndex((one, where) => where >= from && eq(one, value));
     return at < 0 ? fail("ValueError", `${repr(value)} is not in the list`) : at;
   },
   insert: (list, at, value) => void list.splice(Number(number(at)), 0, value),

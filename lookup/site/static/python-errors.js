@@ -1,7 +1,7 @@
 // Python's exceptions, as far as translated programs raise and catch them.
 
 export class Exception extends Error {
-  static isClass = true;
+  static $isClass = true;
 
   constructor(...given) {
     super();
@@ -30,9 +30,10 @@ export const RuntimeError = kind("RuntimeError", Exception);
 export const NotImplementedError = kind("NotImplementedError", RuntimeError);
 export const ArithmeticError = kind("ArithmeticError", Exception);
 export const ZeroDivisionError = kind("ZeroDivisionError", ArithmeticError);
+export const AssertionError = kind("AssertionError", Exception);
 export const StopIteration = kind("StopIteration", Exception);
 
-const KINDS = { AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError };
+const KINDS = { AssertionError, AttributeError, IndexError, KeyError, StopIteration, TypeError, ValueError, ZeroDivisionError };
 
 export function fail(name, message) {
   throw new KINDS[name](message);

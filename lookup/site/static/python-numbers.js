@@ -70,11 +70,11 @@ export const bitLength = (value) => {
   return digits === "0" ? 0 : digits.length;
 };
 
-// The number that a text says; as int() reads it, but without underlines.
+// The number that a text says, as int() reads it; it knows no other digits than these.
 export function parsed(text, base = 10) {
-  const [, sign, digits] = /^\s*([+-]?)([0-9a-z]+)\s*$/i.exec(text) ?? [];
+  const [, sign, digits] = /^\s*([+-]?)([0-9a-z]+(?:_[0-9a-z]+)*)\s*$/i.exec(text) ?? [];
   let found = 0;
-  for (const one of digits ?? "") {
+  for (const one of digits?.replaceAll("_", "") ?? "") {
     const digit = parseInt(one, 36);
     if (digit >= base) {
       return wrong(text, base);

@@ -1,8 +1,8 @@
 // What translated programs ask for wherever JavaScript differs from Python. They are written by
 // lookup/site/translate.py, and everything they may use is exported here under Python's own names.
 
-import { call, function_, Object_, remembered, TYPES } from "./python-classes.js";
-import { Dict, eq, isNumber, iter, len, lt, PySet, Range, range, sorted, truth } from "./python-collections.js";
+import { attribute, call, function_, Object_, remembered, TYPES } from "./python-classes.js";
+import { Dict, each, eq, isNumber, isTuple, iterator, le, lt, PySet, Range, range, sorted, truth, tupleOf } from "./python-collections.js";
 import * as errors from "./python-errors.js";
 import * as numbers from "./python-numbers.js";
 import { characters, format, re, repr, str } from "./python-text.js";
@@ -12,7 +12,7 @@ export * from "./python-collections.js";
 export * from "./python-errors.js";
 export { floordiv, invert, lshift, mod, rshift } from "./python-numbers.js";
 export { format, re, repr, str };
-export { function_ as function, Object_ as Object };
+export { function_ as function, iterator as iter, Object_ as Object };
 
 // --- operators --------------------------------------------------------------------------------------
 
@@ -20,15 +20,24 @@ export function add(left, right) {
   if (typeof left === "string" && typeof right === "string") {
     return left + right;
   }
-  return Array.isArray(left) && Array.isArray(right) ? [...left, ...right] : numbers.plus(left, right);
+  if (isSequence(left) && isSequence(right)) {
+    return like(left, [...left, ...right]);
+  }
+  return numbers.plus(left, right);
 }
+
+const isSequence = (value) => Array.isArray(value) || isTuple(value);
+const like = (owner, values) => (isTuple(owner) ? tupleOf(values) : values);
 
 export function mul(left, right) {
   const [many, times] = typeof left === "string" || Array.isArray(left) ? [left, right] : [right, left];
   if (typeof many === "string") {
     return many.repeat(Math.max(0, Number(numbers.number(times))));
   }
-  return Array.isArray(many) ? Array.from({ length: Math.max(0, times) }, () => many).flat() : numbers.times(left, right);
+  if (Array.isArray(many)) {
+    return like(many, Array.from({ length: Math.max(0, Number(numbers.number(times))) }, () => many).flat());
+  }
+  return numbers.times(left, right);
 }
 
 const ofSets = (name, otherwise) => (left, right) =>
@@ -36,22 +45,37 @@ const ofSets = (name, otherwise) => (left, right) =>
 
 export const sub = ofSets("difference", numbers.minus);
 export const and = ofSets("intersection", numbers.and);
-export const xor = ofSets("symmetric", numbers.xor);
+export const xor = ofSets("symmetric_difference", numbers.xor);
 const unite = ofSets("union", (left, right) =>
   left instanceof Dict ? new Dict([...left.items(), ...right.items()]) : numbers.bitOr(left, right),
 );
 export { unite as or };
 
-// `+=` and `|=` change a list or a set where it is.
+// `+=` and the like change a list or a set where it is.
+const isList = (value) => Array.isArray(value) && !isTuple(value);
+
 export function iadd(left, right) {
-  if (Array.isArray(left)) {
-    for (const one of iter(right)) {
-      left.push(one);
-    }
+  if (isList(left)) {
+    [...each(right)].forEach((one) => left.push(one));
     return left;
   }
   return add(left, right);
 }
+
+export function imul(left, right) {
+  if (isList(left)) {
+    left.splice(0, left.length, ...mul(left, right));
+    return left;
+  }
+  return mul(left, right);
+}
+
+const inPlace = (otherwise) => (left, right) =>
+  left instanceof PySet ? left.become(otherwise(left, right)) : otherwise(left, right);
+
+export const isub = inPlace(sub);
+export const iand = inPlace(and);
+export const ixor = inPlace(xor);
 
 export function ior(left, right) {
   if (left instanceof PySet || left instanceof Dict) {
@@ -70,7 +94,7 @@ export const either = (value, other) => (truth(value) ? value : other());
 
 // --- functions --------------------------------------------------------------------------------------
 
-const takesNames = (body) => Object.assign(body, { takesNames: true });
+const takesNames = (body) => Object.assign(body, { $takesNames: true });
 
 // Its last argument, if that holds what was given by name.
 const parted = (given) => {
@@ -81,8 +105,9 @@ const parted = (given) => {
 
 const extreme = (isBetter) =>
   takesNames((...all) => {
-    const [given, { key = (one) => one, default: otherwise }] = parted(all);
-    const values = given.length === 1 ? [...iter(given[0])] : given;
+    const [given, { key: by, default: otherwise }] = parted(all);
+    const key = by ?? ((one) => one);
+    const values = given.length === 1 ? [...each(given[0])] : given;
     if (!values.length) {
       return otherwise === undefined ? errors.fail("ValueError", "there is nothing to choose from") : otherwise;
     }
@@ -106,58 +131,78 @@ export const int = (value = 0, base = 10) =>
   typeof value === "string" ? numbers.parsed(value, base) : numbers.number(value);
 export const bool = (value = false) => truth(value);
 Object.assign(TYPES, { int, bool });
-export const list = (values = []) => [...iter(values)];
-export const tuple = list;
-export const set = (values = []) => new PySet(iter(values));
+export const list = (values = []) => [...each(values)];
+export const tuple = (values = []) => tupleOf([...each(values)]);
+export const set = (values = []) => new PySet(each(values));
 export const frozenset = set;
 export const dict = Object.assign(
   takesNames((...all) => {
     const [[values = []], named] = parted(all);
-    return new Dict([...(values instanceof Dict ? values.items() : values), ...Object.entries(named)]);
+    return new Dict([...(values instanceof Dict ? values.items() : each(values)), ...Object.entries(named)]);
   }),
-  { fromkeys: (keys, value = null) => new Dict([...iter(keys)].map((key) => [key, value])) },
+  { fromkeys: (keys, value = null) => new Dict([...each(keys)].map((key) => [key, value])) },
 );
 export const object = Object.assign(() => new Object_(), {
   __setattr__: (owner, name, value) => Object.defineProperty(owner, name, { value, configurable: true }),
 });
-str.maketrans = (from, to) => new Dict([...from].map((one, at) => [one.codePointAt(0), [...to][at]]));
+str.maketrans = (from, to, without = "") => {
+  const codes = (keys) => keys.map(([one, by]) => [typeof one === "string" ? one.codePointAt(0) : one, by]);
+  const pairs = from instanceof Dict ? from.items() : [...from].map((one, at) => [one, [...to][at]]);
+  return new Dict(codes([...pairs, ...[...without].map((one) => [one, null])]));
+};
 export const items = (values) => values.items();
 
 export const abs = (value) => (lt(value, 0) ? numbers.negative(value) : numbers.number(value));
-export const all = (values) => [...iter(values)].every(truth);
 export function any(values) {
-  for (const one of iter(values)) {
+  for (const one of each(values)) {
     if (truth(one)) {
       return true;
     }
   }
   return false;
 }
+export const all = (values) => !any(map((one) => !truth(one), values));
 export const bin = (value) => `${lt(value, 0) ? "-" : ""}0b${abs(value).toString(2)}`;
 export const chr = (code) => String.fromCodePoint(code);
 export const ord = (text) => text.codePointAt(0);
-export const divmod = (left, right) => [numbers.floordiv(left, right), numbers.mod(left, right)];
-export const sum = (values, start = 0) => [...iter(values)].reduce((total, one) => add(total, one), start);
-export const reversed = (values) => [...iter(values)].reverse();
-export const hasattr = (owner, name) => owner?.[name] !== undefined;
-export const getattr = (owner, name, otherwise) => owner[name] ?? otherwise ?? null;
+export const divmod = (left, right) => tupleOf([numbers.floordiv(left, right), numbers.mod(left, right)]);
+export const sum = (values, start = 0) => [...each(values)].reduce((total, one) => add(total, one), start);
+export const reversed = (values) => iterator([...each(values)].reverse());
+export const hasattr = (owner, name) => getattr(owner, name, hasattr) !== hasattr;
+export function getattr(owner, name, otherwise) {
+  try {
+    return attribute(owner, name);
+  } catch (error) {
+    if (otherwise !== undefined && error instanceof errors.AttributeError) {
+      return otherwise;
+    }
+    throw error;
+  }
+}
 
 const generator = (body) => (...given) => body(...given);
 export const enumerate = takesNames(function* (values, first = 0) {
   let at = typeof first === "object" ? first.start : first;
-  for (const one of iter(values)) {
-    yield [at++, one];
+  for (const one of each(values)) {
+    yield tupleOf([at++, one]);
   }
 });
 export const zip = takesNames(function* (...all) {
-  const [given] = parted(all); // `strict` is for those who write programs
-  const sources = given.map((one) => iter(one)[Symbol.iterator]());
+  const [given, { strict = false }] = parted(all);
+  const sources = given.map(iterator);
   while (sources.length) {
-    const next = sources.map((one) => one.next());
-    if (next.some((one) => one.done)) {
-      return;
+    const found = [];
+    for (const source of sources) {
+      const { value, done } = source.next();
+      if (done) {
+        if (strict && (found.length || sources.slice(1).some((one) => !one.next().done))) {
+          errors.fail("ValueError", "zip() was given more of one than of another");
+        }
+        return;
+      }
+      found.push(value);
     }
-    yield next.map((one) => one.value);
+    yield tupleOf(found);
   }
 });
 export const map = generator(function* (body, ...sources) {
@@ -166,14 +211,14 @@ export const map = generator(function* (body, ...sources) {
   }
 });
 export const filter = generator(function* (test, values) {
-  for (const one of iter(values)) {
-    if (truth(test === null ? one : test(one))) {
+  for (const one of each(values)) {
+    if (truth(test === null ? one : call(test, [one]))) {
       yield one;
     }
   }
 });
 export function next(source, otherwise) {
-  const { value, done } = source[Symbol.iterator]().next();
+  const { value, done } = source.next();
   return done ? (otherwise === undefined ? errors.fail("StopIteration", "") : otherwise) : value;
 }
 
@@ -181,7 +226,8 @@ const KINDS = new Map([
   [int, (value) => isNumber(value) || isNumber(value?.valueOf?.())],
   [bool, (value) => typeof value === "boolean"],
   [str, (value) => typeof value === "string"],
-  [list, Array.isArray],
+  [list, isList],
+  [tuple, isTuple],
   [dict, (value) => value instanceof Dict],
   [set, (value) => value instanceof PySet],
   [range, (value) => value instanceof Range],
@@ -189,7 +235,7 @@ const KINDS = new Map([
 ]);
 
 export function isinstance(value, kind) {
-  if (Array.isArray(kind)) {
+  if (isTuple(kind)) {
     return kind.some((one) => isinstance(value, one));
   }
   return KINDS.get(kind)?.(value) ?? value instanceof kind;
@@ -200,7 +246,7 @@ export function type(value) {
     return bool;
   }
   for (const [kind, fits] of KINDS) {
-    if (kind !== object && fits(value)) {
+    if (kind !== object && !(value instanceof Object_) && fits(value)) {
       return kind;
     }
   }
@@ -214,16 +260,17 @@ export const monotonic = () => performance.now() / 1000;
 export const cache = remembered;
 export const lru_cache = () => remembered;
 export const reduce = (body, values, ...first) =>
-  first.length ? [...iter(values)].reduce((one, other) => body(one, other), first[0]) : [...iter(values)].reduce((one, other) => body(one, other));
+  first.length ? [...each(values)].reduce((one, other) => body(one, other), first[0]) : [...each(values)].reduce((one, other) => body(one, other));
 
 export function* islice(values, ...given) {
-  const [start, stop] = given.length === 1 ? [0, given[0]] : given;
+  const [start, stop, step] = given.length === 1 ? [0, given[0]] : given;
   let at = 0;
   if (stop === 0) {
     return;
   }
-  for (const one of iter(values)) {
-    if (at++ >= (start ?? 0)) {
+  for (const one of each(values)) {
+    const past = at++ - (start ?? 0);
+    if (past >= 0 && past % (step ?? 1) === 0) {
       yield one;
     }
     if (stop !== null && at >= stop) {
@@ -233,79 +280,91 @@ export function* islice(values, ...given) {
 }
 export function* pairwise(values) {
   let [before, isFirst] = [null, true];
-  for (const one of iter(values)) {
+  for (const one of each(values)) {
     if (!isFirst) {
-      yield [before, one];
+      yield tupleOf([before, one]);
     }
     [before, isFirst] = [one, false];
   }
 }
 export function* combinations(values, count, from = 0) {
-  const pool = [...iter(values)];
+  const pool = [...each(values)];
   if (count === 0) {
-    yield [];
+    yield tupleOf([]);
     return;
   }
   for (let at = from; at <= pool.length - count; at += 1) {
     for (const rest of combinations(pool, count - 1, at + 1)) {
-      yield [pool[at], ...rest];
+      yield tupleOf([pool[at], ...rest]);
     }
   }
 }
-export function* permutations(values, count = len(values)) {
-  const pool = [...iter(values)];
-  if (count === 0) {
-    yield [];
+export function* permutations(values, count = null) {
+  const pool = [...each(values)];
+  const size = count ?? pool.length;
+  if (size === 0) {
+    yield tupleOf([]);
     return;
   }
   for (const [at, one] of pool.entries()) {
-    for (const rest of permutations(pool.toSpliced(at, 1), count - 1)) {
-      yield [one, ...rest];
+    for (const rest of permutations(pool.toSpliced(at, 1), size - 1)) {
+      yield tupleOf([one, ...rest]);
     }
   }
 }
 export const product = takesNames(function* (...all) {
   const [given, { repeat: times = 1 }] = parted(all);
-  const pools = Array.from({ length: times }, () => given.map((one) => [...iter(one)])).flat();
+  const pools = Array.from({ length: times }, () => given.map((one) => [...each(one)])).flat();
   if (!pools.length) {
-    yield [];
+    yield tupleOf([]);
     return;
   }
   for (const first of pools[0]) {
     for (const rest of product(...pools.slice(1))) {
-      yield [first, ...rest];
+      yield tupleOf([first, ...rest]);
     }
   }
 });
 export function* chain(...sources) {
   for (const source of sources) {
-    yield* iter(source);
+    yield* each(source);
   }
 }
+chain.from_iterable = function* (sources) {
+  for (const source of each(sources)) {
+    yield* each(source);
+  }
+};
 export function* accumulate(values, body = add) {
   let [total, isFirst] = [null, true];
-  for (const one of iter(values)) {
+  for (const one of each(values)) {
     total = isFirst ? one : body(total, one);
     isFirst = false;
     yield total;
   }
 }
-export function* repeat(value, times) {
+export function* repeat(value, times = Infinity) {
   for (let at = 0; at < times; at += 1) {
     yield value;
   }
 }
 
-export const prod = (values) => [...iter(values)].reduce((one, other) => numbers.times(one, other), 1);
-export const gcd = (left, right) => (eq(right, 0) ? abs(left) : gcd(right, numbers.mod(left, right)));
+export const prod = (values) => [...each(values)].reduce((one, other) => numbers.times(one, other), 1);
+export const gcd = (left = 0, right = 0, ...others) => {
+  const found = eq(right, 0) ? abs(left) : gcd(right, numbers.mod(left, right));
+  return others.length ? gcd(found, ...others) : found;
+};
 export const comb = (from, count) =>
   lt(from, count) ? 0 : numbers.floordiv(prod(range(numbers.plus(numbers.minus(from, count), 1), numbers.plus(from, 1))), prod(range(1, numbers.plus(count, 1))));
 export const isqrt = (value) => {
-  let root = Math.floor(Math.sqrt(Number(value)));
-  while (lt(value, numbers.times(root, root))) {
-    root -= 1;
+  let root = numbers.lshift(1, numbers.rshift(numbers.plus(numbers.bitLength(value), 1), 1)); // above it
+  for (;;) {
+    const next = numbers.rshift(numbers.plus(root, eq(root, 0) ? 0 : numbers.floordiv(value, root)), 1);
+    if (le(root, next)) {
+      return root;
+    }
+    root = next;
   }
-  return root;
 };
 
 export const functools = { cache, lru_cache, reduce };
