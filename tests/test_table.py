@@ -357,7 +357,7 @@ def test_threads_share_a_cache(
 
     def wrong(seed: int) -> list[int]:
         chance, bad = np.random.default_rng(seed), []
-        for _ in range(15):
+        for _ in range(6):
             indices = chance.integers(0, table.game.size, 500)
             bad.extend(indices[table.probe_many(indices).outcome != expected[indices]].tolist())
             positions = indices[expected[indices] > 0][:30].tolist()
