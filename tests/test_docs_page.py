@@ -11,6 +11,12 @@ if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 
+@pytest.fixture(scope="session")
+def hosting() -> str:
+    """A site has no API."""
+    return "served"
+
+
 @pytest.fixture
 def docs(page: Page) -> Page:
     page.goto("/docs")
