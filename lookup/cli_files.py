@@ -105,7 +105,7 @@ def export_site(
 
     with open_tablebase(tables or [Path("tables")], games=game or ()) as opened:
         names = list(dict.fromkeys(table)) if table else list(opened)
-        with Progress.on_terminal().stage("site", "tables") as report:
+        with Progress.on_terminal().stage("site", "bytes") as report:
             size = export_site(opened, names, folder, print_warning, report)
     typer.echo(f"{folder}: {len(names)} tables, {size:,} bytes; any web server can host it")
 

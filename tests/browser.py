@@ -53,6 +53,12 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+SITE_ALONE = pytest.mark.parametrize("hosting", ["site"], indirect=True, scope="session")
+"""For what the page does by itself, wherever its answers come from: once is enough."""
+
+SERVED_ALONE = pytest.mark.parametrize("hosting", ["served"], indirect=True, scope="session")
+
+
 @pytest.fixture(scope="session", params=["served", "site"])
 def hosting(request: pytest.FixtureRequest) -> str:
     """How pages come to be: from `lookup serve`, or from a site that needs no such server."""

@@ -76,6 +76,11 @@ class FilesOnly(SimpleHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"  # connections are kept
 
+    def end_headers(self) -> None:
+        """Pages that were read need not be read again for the next test."""
+        self.send_header("Cache-Control", "max-age=600")
+        super().end_headers()
+
     def log_message(self, format: str, *words: object) -> None:  # noqa: A002 - as its base calls it
         """Nothing: tests have enough to say."""
 

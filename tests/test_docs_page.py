@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser import SERVED_ALONE
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-
-@pytest.fixture(scope="session")
-def hosting() -> str:
-    """A site has no API."""
-    return "served"
+pytestmark = SERVED_ALONE  # a site has no API
 
 
 @pytest.fixture

@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from tests.browser import SITE_ALONE
+
 if TYPE_CHECKING:
     from tests.explorer import Explorer
+
+pytestmark = SITE_ALONE
 
 ARROWS = ("ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown")
 NAMED = "button|combobox|textbox|spinbutton|checkbox|link|img|region|list|dialog|heading|option"

@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 import lookup
+from tests.browser import SITE_ALONE
 
 if TYPE_CHECKING:
     from lookup import Tablebase
     from tests.explorer import Explorer
+
+pytestmark = SITE_ALONE
 
 LINE_OF_THE_CLOCK = "0XXX000X0XXX00XXX0XXXXX0XXX00XXX0XXXXX0XXXXX0000"  # from the seed
 MANY = 60  # moves; no game here has as many

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.browser import SITE_ALONE
 from tests.explorer import Explorer
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from tests.browser import Visit
+
+pytestmark = SITE_ALONE
 
 PHONE = {
     "viewport": {"width": 390, "height": 844},

@@ -7,9 +7,13 @@ from typing import TYPE_CHECKING
 
 from playwright.sync_api import expect
 
+from tests.browser import SITE_ALONE
+
 if TYPE_CHECKING:
     from lookup import Tablebase
     from tests.explorer import Explorer
+
+pytestmark = SITE_ALONE
 
 
 def test_two_persons_share_a_board(explorer: Explorer) -> None:

@@ -159,7 +159,6 @@ def build_limited(*arguments: str) -> subprocess.CompletedProcess[str]:
         ("clock-7-7", "clock-4-2", "numba"),
         ("winners-losers-22", "winners-losers-9", "numba"),
         ("sticks-special-54", "sticks-special-20", "numba"),
-        ("sticks-run-1-3-to30000", "sticks-run-2-2", "numba"),
     ],
 )
 def test_an_accepted_build_fits_into_what_it_was_said_to_need(

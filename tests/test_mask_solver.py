@@ -99,7 +99,7 @@ def test_every_position_of_4x4_agrees_with_recursion(normal: bool) -> None:
 
 @pytest.mark.parametrize(
     ("board", "normal"),
-    [((2, 9), False), ((2, 9), True), ((3, 6), False), ((3, 6), True)],
+    [((2, 9), True), ((3, 6), False)],
     ids=str,
 )
 def test_larger_boards_agree_with_layers(board: tuple[int, int], normal: bool) -> None:
@@ -111,7 +111,7 @@ def test_larger_boards_agree_with_layers(board: tuple[int, int], normal: bool) -
         assert stored_plies.tolist() == plies
 
 
-@pytest.mark.parametrize("board", [(1, 1), (1, 2), (2, 3), (1, 6), (1, 7), (4, 4), (4, 5)], ids=str)
+@pytest.mark.parametrize("board", [(1, 1), (1, 2), (2, 3), (1, 6), (1, 7), (4, 4), (2, 9)], ids=str)
 @pytest.mark.parametrize("normal", [False, True])
 def test_all_four_ways_give_the_same_bytes(board: tuple[int, int], normal: bool) -> None:
     game = Tactics(*board, normal=normal)

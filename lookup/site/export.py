@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookup import __version__
 from lookup.atomic import put_folder_in_place, temporary_folder_beside
+from lookup.disk import AT_ONCE, available_disk, sized
 from lookup.errors import CallerError, FailureError, InvalidParameterError
 from lookup.format import canonical
 from lookup.games.unknown import UnknownGame
@@ -44,8 +45,9 @@ KIND = "endtable site"
 PLACE = struct.Struct("<QI32s")
 """Where a chunk lies, how many bytes it takes there, and the SHA-256 of what it decodes to."""
 
-SAMPLES, MOST_COMPARED = 10, 50
-"""Positions of each table whose moves are compared, and how many of their moves."""
+SAMPLES, MOST_MOVES, MOST_PLIES = 10, 50, 100
+"""Positions of each table whose moves a page compares when it opens the table, the moves that one may
+have, and the plies of play in which they are looked for."""
 
 _SCRIPT = '  <script type="module" src="static/explorer.js"></script>\n'
 _NO_SCRIPT = "everything it shows is under <code>/api/tables</code>, too."
@@ -109,12 +111,26 @@ def _write(
     games = _own_games(tables, names, warn)
     write_scripts(static, games.values())
     _write_page(folder, static)
-    for done, name in enumerate(names):
-        report(done, len(names))
-        _write_table(tables, name, place, games)
+    sizes = [tables[name].path.stat().st_size for name in names]
+    _require_room(folder, sum(sizes))
+    before = 0
+    for name, size in zip(names, sizes, strict=True):
+
+        def copied(done: int, before: int = before) -> None:
+            report(before + done, 2 * sum(sizes))
+
+        _write_table(tables[name], place, games, copied)
+        before += 2 * size
     index = {"kind": KIND, "version": __version__, "tables": list(names)}
     _write_json(folder / INDEX, index)
-    report(len(names), len(names))
+
+
+def _require_room(folder: Path, needed: int) -> None:
+    room = available_disk(folder)
+    if room is not None and needed > room:
+        raise FailureError(
+            f"the tables take {sized(needed)}, and there are {sized(room)} for them: expected more room"
+        )
 
 
 # --- scripts --------------------------------------------------------------------------------------
@@ -165,14 +181,23 @@ def _write_page(folder: Path, static: Path) -> None:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def _write_table(tables: Tablebase, name: str, place: Path, games: dict[str, type[Game]]) -> None:
-    table = tables[name]
-    shutil.copyfile(table.path, place / f"{name}.h5")
+def _write_table(
+    table: Table, place: Path, games: dict[str, type[Game]], copied: Callable[[int], None]
+) -> None:
+    """Copy a table and describe it; `copied` is told of its bytes twice: copied, and checked."""
+    name = table.name
+    path = place / f"{name}.h5"
+    with table.path.open("rb") as source, path.open("wb") as copy:
+        while block := source.read(AT_ONCE):
+            copy.write(block)
+            copied(copy.tell())
+    size = path.stat().st_size
     # What was copied is what is described, whatever stands at the path by now.
-    file = TableFile(place / f"{name}.h5", type(table.game))
+    file = TableFile(path, type(table.game))
     try:
         if file.digest != table.digest:
             raise FailureError(f"'{table.path}' was replaced while it was copied: try again")
+        file.check_chunks(lambda done, total: copied(size + size * done // total))
         is_known = not isinstance(table.game, UnknownGame)
         has_rules = is_known and (table.game.is_ours() or table.game.name in games)
         info = info_fields(table)
@@ -196,10 +221,11 @@ def _samples(table: Table) -> list[Any]:
     """Positions of play at random with their moves: the page compares what its own rules say."""
     choice = random.Random(table.name)  # noqa: S311 - the same for everybody
     start = table.game.format(table.game.start)
-    position, samples = start, []
-    for _ in range(SAMPLES):
+    position, samples = start, list[Any]()
+    for _ in range(MOST_PLIES):
         steps = table.game.moves(position)
-        samples.append([position, [[step.text, step.position] for step in steps[:MOST_COMPARED]]])
+        if len(steps) <= MOST_MOVES and len(samples) < SAMPLES:
+            samples.append([position, [[step.text, step.position] for step in steps]])
         after = [step.position for step in steps if step.end is None]
         position = choice.choice(after) if after else start
     return samples
