@@ -39,11 +39,12 @@ find_python() {
 }
 
 tools() {
-    local missing why problems=()
-    mapfile -t missing < <(python tests/tools.py)
+    local missing why problems=() python
+    python=$(find_python)
+    mapfile -t missing < <("$python" tests/tools.py)
     if [ ${#missing[@]} -gt 0 ]; then
         why=$(install_packages "${missing[@]}")
-        mapfile -t missing < <(python tests/tools.py)
+        mapfile -t missing < <("$python" tests/tools.py)
         [ ${#missing[@]} = 0 ] || problems+=("what is in the packages ${missing[*]} ($why)")
     fi
     if command -v npm >/dev/null; then

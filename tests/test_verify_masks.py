@@ -91,7 +91,7 @@ def test_right_tables_pass(game: MaskGame, engine: Engine, cut: str, tmp_path: P
 @pytest.mark.parametrize("game", BOARDS, ids=str)
 def test_any_one_wrong_outcome_is_found(game: MaskGame, cut: str, tmp_path: Path) -> None:
     solution = solve(mask.BitsPlan, game, Engine.PYTHON)
-    step = max(1, game.size // 9)
+    step = max(1, game.size // 4)
     for at in sorted({*range(0, game.size, step), game.size - 1}):
         wrong, changes = forged(solution, at)
         path = write(tmp_path / "t.h5", game, wrong, **changes)

@@ -45,7 +45,7 @@ KIND = "endtable site"
 PLACE = struct.Struct("<QI32s")
 """Where a chunk lies, how many bytes it takes there, and the SHA-256 of what it decodes to."""
 
-SAMPLES, MOST_MOVES, MOST_PLIES = 10, 50, 100
+SAMPLES, MOST_MOVES, MOST_PLIES = 8, 30, 100
 """Positions of each table whose moves a page compares when it opens the table, the moves that one may
 have, and the plies of play in which they are looked for."""
 
