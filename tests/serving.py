@@ -75,6 +75,7 @@ class FilesOnly(SimpleHTTPRequestHandler):
     """A web server that knows nothing but files, and no ranges either."""
 
     protocol_version = "HTTP/1.1"  # connections are kept
+    disable_nagle_algorithm = True  # or each answer waits for 40 ms between its head and its body
 
     def end_headers(self) -> None:
         """Pages that were read need not be read again for the next test."""

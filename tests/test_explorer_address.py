@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 import lookup
+from tests.browser import SITE_ALONE
 from tests.explorer import Explorer
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def refused(answers: lookup.Answers, position: str) -> str:
     return str(raised.value)
 
 
+@SITE_ALONE
 def test_a_link_shows_somebody_else_the_same(
     explorer: Explorer, visit: Visit, tables: Tablebase
 ) -> None:
@@ -60,6 +62,7 @@ def test_a_link_shows_somebody_else_the_same(
     assert other.status.endswith("First player wins.")
 
 
+@SITE_ALONE
 def test_back_leads_to_the_game_before_as_it_was_left(explorer: Explorer) -> None:
     explorer.open("rota")
     explorer.press("c")
@@ -134,6 +137,7 @@ SET_UP = {
 }
 
 
+@SITE_ALONE
 def test_a_position_is_set_up_on_each_board(explorer: Explorer, tables: Tablebase) -> None:
     page = explorer.page
     for table, (presses, position) in SET_UP.items():
@@ -197,6 +201,7 @@ def test_what_is_no_position_is_refused_in_the_words_of_the_library(
     assert explorer.at == 0
 
 
+@SITE_ALONE
 def test_a_new_game_that_cannot_be_is_refused_in_the_dialog(explorer: Explorer) -> None:
     page = explorer.page
     explorer.open("winners-losers-20")

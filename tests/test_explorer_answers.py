@@ -9,6 +9,7 @@ import pytest
 
 import lookup
 from lookup import Outcome
+from tests.browser import SITE_ALONE
 
 if TYPE_CHECKING:
     from lookup import Answers, Tablebase
@@ -116,6 +117,7 @@ def test_a_line_that_goes_round_is_a_draw(explorer: Explorer, tables: Tablebase)
         ("winners-losers-20", "WLWLL", ["left", "right"]),
     ],
 )
+@SITE_ALONE
 def test_hints_tell_as_much_as_is_asked_for(
     explorer: Explorer, tables: Tablebase, table: str, position: str, moves: list[str]
 ) -> None:
@@ -160,6 +162,7 @@ def possible(explorer: Explorer) -> list[str]:
     return explorer.possible
 
 
+@SITE_ALONE
 def test_impossible_moves_cannot_be_made(explorer: Explorer) -> None:
     explorer.open("tactics-3x3", "X../.X./...")
     assert possible(explorer) == ["b1", "c1", "a2", "c2", "a3", "b3", "c3"]
