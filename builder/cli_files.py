@@ -16,6 +16,7 @@ from lookup.console import (
     JsonFlag,
     TablesOption,
     application,
+    counted,
     exit_code,
     find_file,
     print_error,
@@ -125,4 +126,5 @@ def bundle(
         print_json({**fields, "tables": [entry._asdict() for entry in entries]})
         return
     size = sum(entry.size for entry in entries)
-    typer.echo(f"{path}: {len(entries)} tables, {size:,} bytes; sha256 of the manifest: {done.sha256}")
+    number = counted(len(entries), "table")
+    typer.echo(f"{path}: {number}, {size:,} bytes; sha256 of the manifest: {done.sha256}")

@@ -16,6 +16,7 @@ from lookup.console import (
     TableArgument,
     TablesOption,
     application,
+    counted,
     find_file,
     of_the_extra,
     print_json,
@@ -107,7 +108,8 @@ def export_site(
         names = list(dict.fromkeys(table)) if table else list(opened)
         with Progress.on_terminal().stage("site", "bytes") as report:
             size = export_site(opened, names, folder, print_warning, report)
-    typer.echo(f"{folder}: {len(names)} tables, {size:,} bytes; any web server can host it")
+    number = counted(len(names), "table")
+    typer.echo(f"{folder}: {number}, {size:,} bytes; any web server can host it")
 
 
 @commands.command("list", epilog="Example: lookup list")

@@ -127,6 +127,11 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() or one == "\n" else "?" for one in text)
 
 
+def counted(number: int, what: str) -> str:
+    """So many of something: '1 table', '13 tables'."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
     typer.echo(json.dumps(value, indent=2))
