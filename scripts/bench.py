@@ -18,14 +18,10 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import sys
 import tempfile
-from datetime import UTC, datetime
 from functools import partial
-from importlib.metadata import version
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -50,6 +46,7 @@ from bench_own import own_section
 from bench_plot import plot_growth
 from bench_serve import serve_section
 from bench_solve import solve_section
+from machine import machine
 
 import lookup
 from builder.compile import WORTH_COMPILING, Engine, has_numba
@@ -247,31 +244,6 @@ BY_NAME_ALONE = ("big",)
 PLOT = "plot"
 
 
-def machine() -> dict[str, Any]:
-    """The facts that a reader needs to judge the figures; nothing that names the machine."""
-    packages = ("endtable", "numpy", "numba", "h5py", "zstandard")
-    return {
-        "date": datetime.now(UTC).date().isoformat(),
-        "cpu": _cpu_model(),
-        "cores": os.cpu_count(),
-        "memory_gib": round(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30, 1),
-        "load_before": round(os.getloadavg()[0], 1),
-        "system": f"{platform.system()} {platform.release()}",
-        "python": platform.python_version(),
-        **{package: version(package) for package in packages},
-        "worth_compiling": WORTH_COMPILING,
-    }
-
-
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(models, platform.machine())
-
-
 def stored(path: Path) -> dict[str, Any]:
     """The sections of a results file; those that are no longer ours are dropped.
 
@@ -304,7 +276,7 @@ def check(chosen: list[str]) -> None:
 
 def measure(sections: list[str], results: dict[str, Any], out: Path) -> None:
     """Run sections, print their tables, and put them among the results in a file."""
-    facts = machine()
+    facts = {**machine(), "worth_compiling": WORTH_COMPILING}
     print(", ".join(f"{key} {value}" for key, value in facts.items()))
     with tempfile.TemporaryDirectory() as folder:
         shop = Workshop(Path(folder))
