@@ -20,11 +20,23 @@ environment() {
     wanted=$(cksum pyproject.toml)
     if [ "$(cat "$stamp" 2>/dev/null)" != "$wanted" ]; then
         echo "installing endtable[$extras] into .venv" >&2
-        # The one that comes with Python is often old, and takes three times as long to choose versions.
-        python -m pip install --quiet --disable-pip-version-check --upgrade pip || true
-        python -m pip install --quiet --disable-pip-version-check --editable ".[$extras]"
+        install --editable ".[$extras]"
         echo "$wanted" >"$stamp"
     fi
+}
+
+# Installs Python's packages. uv takes a few seconds and pip most of a minute, but uv does not know pip's
+# settings: whoever has an index of packages of their own is served by pip, as everybody for whom uv fails.
+install() {
+    local pip=(python -m pip --quiet --disable-pip-version-check)
+    if ! "${pip[@]}" config get global.index-url >/dev/null 2>&1 && [ -z "${PIP_INDEX_URL:-}" ] &&
+        "${pip[@]}" install --no-compile uv 2>/dev/null &&
+        UV_LINK_MODE=copy uv pip install --quiet --python .venv/bin/python "$@"; then
+        return
+    fi
+    # The one that comes with Python is often old, and takes three times as long to choose versions.
+    "${pip[@]}" install --upgrade pip || true
+    "${pip[@]}" install "$@"
 }
 
 find_python() {

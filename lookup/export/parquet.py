@@ -92,7 +92,7 @@ def _columns(
     """The columns of one row group: of a stretch from `first` on, what is at these places."""
     codes = values.outcome[at]
     columns = {
-        "index": pa.array((first + at).astype(schema.field("index").type.to_pandas_dtype())),
+        "index": pa.array(first + at, schema.field("index").type),
         "outcome": pa.DictionaryArray.from_arrays((codes - 1).astype(np.int8), pa.array(WORDS)),
     }
     for name, missing in (("remoteness", codes == Outcome.DRAW), ("grundy", None)):
@@ -100,7 +100,7 @@ def _columns(
         columns[name] = (
             pa.nulls(len(at), kind)
             if column is None
-            else pa.array(column[at].astype(kind.to_pandas_dtype()), mask=missing)
+            else pa.array(column[at], kind, mask=missing)
         )
     if "position" in schema.names:
         columns["position"] = pa.chunked_array(_texts(table, first + at, report), pa.string())
