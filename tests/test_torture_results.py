@@ -1,0 +1,35 @@
+"""The committed results of `scripts/torture`: whole campaigns, without a failure, and of this version."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from torture import CAMPAIGNS, RESULTS
+from torture_supply import KIND, lowest, requirements
+
+
+def results(campaign: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((RESULTS / f"{campaign}.json").read_text())
+    return found
+
+
+@pytest.mark.parametrize("campaign", CAMPAIGNS)
+def test_they_are_of_a_whole_campaign_without_a_failure(campaign: str) -> None:
+    found = results(campaign)
+    assert found["command"] == f"scripts/torture {campaign} --seed 1", "not the whole of it"
+    assert (found["failed"], found["failures"]) == (0, [])
+    assert found["cases"] == sum(sum(ends.values()) for ends in found["counts"].values()) > 100
+
+
+def test_the_oldest_versions_that_we_allow_were_tried_with_all_tests() -> None:
+    """Whoever changes a lower bound runs `scripts/torture supply` again."""
+    found, bounds = results("supply"), {one.name: one.specifier for one in requirements()}
+    assert found["figures"]["lowest"] == lowest()
+    tried = dict(line.split("==") for line in found["figures"]["versions"])
+    assert set(tried) == set(bounds)
+    for name, version in tried.items():
+        assert version in bounds[name]
+        assert version.startswith(lowest()[name]), f"{name} {version} is not its lower bound"
+    assert found["counts"][KIND]["passed"] > 3900
