@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, Any
 from packaging.requirements import Requirement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from torture_tally import Tally
 
 ROOT = Path(__file__).parent.parent
@@ -34,14 +32,11 @@ RESULTS_TEST = "tests/test_torture_results.py"
 """Compares the results of this campaign with the bounds: those of the last one."""
 
 
-def requirements() -> Iterator[Requirement]:
+def requirements() -> list[Requirement]:
     """What the package and its extras require, but for the tools of development."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    for one in [
-        *project["dependencies"],
-        *(r for e in EXTRAS for r in project["optional-dependencies"][e]),
-    ]:
-        yield Requirement(one)
+    extras = (project["optional-dependencies"][extra] for extra in EXTRAS)
+    return [Requirement(one) for part in (project["dependencies"], *extras) for one in part]
 
 
 def lowest() -> dict[str, str]:

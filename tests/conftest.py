@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
-    # As it is for what a shell starts in the background, and then for the commands that tests interrupt.
+    # As it is for what a shell starts in the background, and for the commands that tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).parent.parent

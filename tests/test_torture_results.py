@@ -1,4 +1,4 @@
-"""The committed results of `scripts/torture`: whole campaigns, without a failure, and of this version."""
+"""The committed results of `scripts/torture`: whole campaigns of this version, without a failure."""
 
 from __future__ import annotations
 
