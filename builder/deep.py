@@ -238,16 +238,15 @@ def _compare_beyond(file: TableFile, method: DepthFirst, stored: _Stored) -> Non
 def _explain(file: TableFile, method: Method, index: int, said: Value, found: Value) -> str:
     """What a table says of an index, and what the other method does."""
     text = f" ({file.game.format(index)!r})" if found.outcome else ""
-    claim = f"'{file.path}' says that index {index}{text} is {_shown(said, found)}"
-    return f"{claim}, but solved again {method.words} it is {_shown(found, said)}"
+    claim = f"'{file.path}' says that index {index}{text} is {_shown(said)}"
+    return f"{claim}, but solved again {method.words} it is {_shown(found)}"
 
 
-def _shown(value: Value, other: Value) -> str:
-    """A value in words; with what no draw and no hole has, if that is all that differs."""
+def _shown(value: Value) -> str:
+    """A value in words; with what no draw and no hole may have, if it has it."""
     if not value.outcome:
-        plies = f" with remoteness {value.remoteness}" if value.remoteness else ""
-        return f"not a position{plies}"
-    if value.outcome == Outcome.DRAW and value.remoteness == 0 and not other.remoteness:
+        return "not a position" + (f" with remoteness {value.remoteness}" if value.remoteness else "")
+    if value.outcome == Outcome.DRAW and not value.remoteness:
         value = value._replace(remoteness=None)
     return f"a {value}"
 

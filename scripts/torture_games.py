@@ -30,7 +30,7 @@ def mixed(seed: int, number: int, salt: int) -> int:
 class _Random(Game):
     """Indices are pairs, each of which is the mirror image of the other."""
 
-    seed: int = parameter(default=0, help="Which of all these games.")
+    seed: int = parameter(default=0, most=1 << 20, help="Which of all these games.")
     pairs: int = parameter(default=20, least=1, help="Half of the indices.")
 
     symmetries = 2
@@ -95,7 +95,7 @@ class RandomWay(_Random):
 class RandomOrder(Game):
     """Two players; every move makes the index smaller, and ends may have plies to come."""
 
-    seed: int = parameter(default=0, help="Which of all these games.")
+    seed: int = parameter(default=0, most=1 << 20, help="Which of all these games.")
     size: int = parameter(default=40, least=1, help="Indices.")
 
     solver = "ordered"
@@ -138,7 +138,7 @@ class RandomOrder(Game):
 class RandomSums(Game):
     """Both players have the same moves; indices are in no order."""
 
-    seed: int = parameter(default=0, help="Which of all these games.")
+    seed: int = parameter(default=0, most=1 << 20, help="Which of all these games.")
     size: int = parameter(default=40, least=1, help="Indices.")
 
     solver = "grundy"
@@ -206,7 +206,7 @@ class RandomPairs(RandomSums):
 class RandomMasks(MaskGame):
     """Fill cells by masks of any shape."""
 
-    seed: int = parameter(default=0, help="Which of all these games.")
+    seed: int = parameter(default=0, most=1 << 20, help="Which of all these games.")
     cells: int = parameter(default=8, least=1, most=30, help="Cells.")
     misere: bool = parameter(default=False, help="Whoever cannot move wins.")
 

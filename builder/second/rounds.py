@@ -144,6 +144,8 @@ def _one_round(  # noqa: C901 - one loop over moves; helpers would cost more tha
                 out[at] = UNWRITTEN
                 if not 0 <= after < len(known):
                     return -1 - index
+                if won:
+                    continue
                 # To numba, a sum of unsigned and signed is signed, and wide.
                 there = known[after] + 0
                 if there == HOLE:
