@@ -9,6 +9,7 @@ import typer
 
 from builder.catalogue import CATALOGUE
 from builder.cli_options import EngineOption, MaxMemoryOption  # noqa: TC001 - typer reads them
+from builder.deep import deep_verify
 from builder.verify import Verified, verify_file
 from lookup.console import (
     FAILURE,
@@ -32,7 +33,8 @@ commands = application("Tables that are there.")
 
 
 @commands.command(
-    epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000"
+    epilog="Example: build-tables verify tables/rota.h5; build-tables verify rota --sample 1000; "
+    "build-tables verify rota --deep"
 )
 def verify(
     files: Annotated[
@@ -49,38 +51,49 @@ def verify(
     seed: Annotated[
         int, typer.Option(parser=whole_number, metavar="N", help="Which random positions.")
     ] = 0,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Solve each game again by another method, and compare all.")
+    ] = False,
     max_memory: MaxMemoryOption = None,
     engine: EngineOption = None,
     game: GameOption = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Recheck table files from the rules alone: every record, total and checksum."""
+    if deep and sample is not None:
+        raise typer.BadParameter(f"--deep compares all positions: expected no --sample {sample}")
     rules = load_game(game) if game else None
     progress = Progress.on_terminal()
     results: list[dict[str, Any]] = []
     codes = {0}
     for path in files:
         try:
-            with progress.stage(f"{path}: verify") as report:
-                done = verify_file(
-                    find_file(path), engine, report, sample, seed, max_memory,
-                    rules=rules, recount=sample is None,
-                )  # fmt: skip
+            found, method = find_file(path), ""
+            if deep:
+                done, method = deep_verify(found, engine, progress, max_memory, rules=rules)
+            else:
+                with progress.stage(f"{path}: verify") as report:
+                    done = verify_file(
+                        found, engine, report, sample, seed, max_memory,
+                        rules=rules, recount=sample is None,
+                    )  # fmt: skip
         except EndtableError as error:
             codes.add(exit_code(error))
             results.append({"file": path, "ok": False, "problem": str(error)})
             print_error(str(error))
         else:
-            results.append({"file": path, "ok": True, **_verified_fields(done, sample)})
+            fields = _verified_fields(done, sample) | ({"deep": True, "method": method} if deep else {})
+            results.append({"file": path, "ok": True, **fields})
             if not as_json:
-                typer.echo(f"{path}: {_verified_words(done, sample)} follow from the rules")
+                again = f", and are the same solved again {method}" if deep else ""
+                typer.echo(f"{path}: {_verified_words(done, sample)} follow from the rules{again}")
     if as_json:
         print_json(results)
     # A bad file weighs more than a mistyped name.
     raise typer.Exit(FAILURE if FAILURE in codes else max(codes))
 
 
-def _verified_fields(done: Verified, sample: int | None) -> dict[str, int]:
+def _verified_fields(done: Verified, sample: int | None) -> dict[str, Any]:
     fields = {"positions": done.info.positions}
     if sample is not None:
         fields |= {"checked": done.checked, "indices": done.info.size}

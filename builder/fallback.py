@@ -45,8 +45,8 @@ class Problem(NamedTuple):
         return f"{place}: {self.rule} cannot be compiled: {self.reason}"
 
 
-def engine_for(game: Game, wanted: Engine | None) -> Engine:
-    """The engine that runs a game's rules.
+def engine_for(game: Game, wanted: Engine | None, times: int = 1) -> Engine:
+    """The engine that runs a game's rules, for so many times the work of solving it.
 
     Warns (`InterpretedWarning`) if they cannot be compiled and are interpreted for that reason.
 
@@ -54,7 +54,7 @@ def engine_for(game: Game, wanted: Engine | None) -> Engine:
         BuildError: numba was asked for and is not installed.
         GameError: numba was asked for, and the rules cannot be compiled.
     """
-    engine = choose_engine(wanted, game.work)
+    engine = choose_engine(wanted, times * game.work)
     if engine != Engine.NUMBA or game.is_ours() or (problem := first_problem(game)) is None:
         return engine
     if wanted == Engine.NUMBA:

@@ -125,7 +125,7 @@ def verify_file(
         if isinstance(file.game, UnknownGame):
             raise MissingGameError(file.info.game, "to verify a table")
         engine = engine_for(file.game, engine)
-        _check_columns(file)
+        check_columns(file)
         if brief and sample is None:
             sample = _sample_size(file, engine)
         memory = usable_memory() if memory is None else memory
@@ -290,7 +290,7 @@ def _chunked_bytes(game: Game) -> int:
 # --- what the file says of itself -----------------------------------------------------------------
 
 
-def _check_columns(file: TableFile) -> None:
+def check_columns(file: TableFile) -> None:
     """Refuse tables that lack what a proof needs."""
     layout, game = Layout.of(file), file.game
     if not layout.has_remoteness and game.solver in LOOPY:
