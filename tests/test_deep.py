@@ -101,7 +101,7 @@ def test_games_at_random_are_the_same(tmp_path: Path, monkeypatch: pytest.Monkey
     # Which rules they are is known here, and takes longer to find out than they take to solve.
     monkeypatch.setattr(Game, "rules_digest", classmethod(lambda cls: cls.__name__))
     chosen, seen = random.Random(8), set()
-    for _ in range(5):
+    for _ in range(3):
         for game in games_at_random(chosen):
             solution = solve(solver_of(game).plan, game, Engine.PYTHON)
             path = write(tmp_path / "t.h5", game, solution)
