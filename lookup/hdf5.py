@@ -28,7 +28,7 @@ _SUPERBLOCK = 96  # bytes of it, and the least that a file has
 _MOST_HEADER = 4 << 20  # bytes of all messages of one object: more than 60 of the longest attributes
 _MOST_MEMBERS = 64  # of a group
 _MOST_NAME = 64  # bytes
-_MOST_LEVELS = 8  # of a tree: its nodes are at least half full, so that is 2 ** 45 chunks
+_MOST_LEVELS = 8  # of a tree: its nodes are about half full at least, so that is 2 ** 40 chunks
 _MOST_CHILDREN = 64  # of a node
 
 _NOTHING, _DATASPACE, _DATATYPE, _FILL_VALUE = 0x0000, 0x0001, 0x0003, 0x0005
@@ -282,9 +282,14 @@ class Structure:
         """The name that begins there, and ends with a NUL."""
         size = max(0, min(_MOST_NAME + 1, self.length - offset))
         text, end, _ = self._bytes(offset, size, "a name").partition(b"\0")
-        if not end or not text.isascii():
+        if not end or not _is_name(text):
             raise StructureError(f"there is no name at {offset}")
         return text.decode("ascii")
+
+
+def _is_name(text: bytes) -> bool:
+    """Whether an attribute or a member of a group can be called so: it is shown in messages."""
+    return 0 < len(text) <= _MOST_NAME and text.isascii() and text.decode("ascii").isprintable()
 
 
 def _unpacked(shape: str, content: bytes, what: str) -> tuple[int, ...]:
@@ -301,7 +306,7 @@ def _attribute(content: bytes) -> tuple[str, int | str | None]:
     for size in (name_size, type_size, space_size):
         ends.append(ends[-1] + (size + 7) // 8 * 8)
     name, end, _ = content[8 : 8 + name_size].partition(b"\0")
-    if version != 1 or not end or not name.isascii() or len(name) > _MOST_NAME:
+    if version != 1 or not end or not _is_name(name):
         raise StructureError("an attribute is not of version 1, or has no name in ASCII")
     kind, space = content[ends[1] : ends[1] + type_size], content[ends[2] : ends[2] + space_size]
     value: int | str | None = None

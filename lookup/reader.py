@@ -194,6 +194,8 @@ class TableFile:
     def _read_structure(self) -> None:
         if self._read_at(0, len(SIGNATURE)) != SIGNATURE:
             raise NotATableError(self.path, "is not a table: expected an HDF5 file")
+        if any(self._read_at(len(SIGNATURE), 4)):
+            raise NotATableError(self.path, "is not a table: expected a superblock of version 0")
         other: RulesChangedError | InvalidGameError | None = None
         try:
             file = Structure(self._read_at, os.fstat(self._file.fileno()).st_size)

@@ -245,7 +245,7 @@ def test_parameters_of_a_stranger_are_checked_first(heap: Any, tmp_path: Path) -
     known: dict[str, Any] = {"game": "subtract", "name": "subtract-20"}
     known["rules_digest"] = rules.rules_digest()
     path = stranger(tmp_path / "trap.h5", **known, parameters=said)
-    with pytest.raises(CorruptTableError, match="heap cannot be|expected integers and booleans"):
+    with pytest.raises(CorruptTableError, match=r"heap cannot be|expected integers and booleans"):
         open_table(path, game=rules)
 
 
