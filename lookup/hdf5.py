@@ -26,6 +26,7 @@ SIGNATURE = b"\x89HDF\r\n\x1a\n"
 
 _SUPERBLOCK = 96  # bytes of it, and the least that a file has
 _MOST_HEADER = 4 << 20  # bytes of all messages of one object: more than 60 of the longest attributes
+_MOST_HEADERS = 24 << 20  # bytes of those of all objects, however often they are read
 _MOST_MEMBERS = 64  # of a group
 _MOST_NAME = 64  # bytes
 _MOST_LEVELS = 8  # of a tree: its nodes are about half full at least, so that is 2 ** 40 chunks
@@ -82,6 +83,7 @@ class Structure:
 
     def __init__(self, read: Read, length: int) -> None:
         self._read, self.length = read, length
+        self._headers = 0  # bytes of them that were read
         block = self._bytes(0, _SUPERBLOCK, "superblock")
         if block[:8] != SIGNATURE or block[8:12] != bytes(4) or block[13:15] != b"\x08\x08":
             raise StructureError("its superblock is not of version 0")
@@ -90,12 +92,14 @@ class Structure:
             raise StructureError(f"it has {length} bytes, and says {end} of itself")
         self.root: int = struct.unpack_from("<Q", block, 64)[0]
 
-    def attribute(self, address: int, name: str) -> int | str | None:
-        """What an object says under a name, whatever else it holds: it may be no table's."""
+    def said(self, address: int, *names: str) -> list[int | str | None]:
+        """What an object says under some names, whatever else it holds: it may be no table's."""
+        found: dict[str, int | str | None] = {}
         for kind, content in self._messages(address):
-            if kind == _ATTRIBUTE and content[8 : 9 + len(name)] == name.encode() + b"\0":
-                return _attribute(content)[1]
-        return None
+            for name in names:
+                if kind == _ATTRIBUTE and content[8 : 9 + len(name)] == name.encode() + b"\0":
+                    found[name] = _attribute(content)[1]
+        return [found.get(name) for name in names]
 
     def group(self, address: int) -> Group:
         """The group whose header is there."""
@@ -146,30 +150,30 @@ class Structure:
     def places(self, dataset: Dataset, largest: int) -> tuple[array[int], array[int]]:
         """Where each chunk of an array begins, and how many bytes it takes there: `largest` at most.
 
-        There must be room for so many numbers: whoever calls has compared the shape with something.
-        Messages are about the array: 'has', 'lacks'.
+        Takes room for the chunks that are there, however many there should be. Messages are about the
+        array: 'has', 'lacks'.
         """
-        step = dataset.chunk
-        count = -(-dataset.shape[0] // step)
-        offsets, sizes = np.zeros(count, np.uint64), np.zeros(count, np.uint64)
-        found = 0
+        count = -(-dataset.shape[0] // dataset.chunk)
+        offsets, sizes = array("Q"), array("Q")
+        following = 0
         for chunks in self._chunk_leaves(dataset.address):
-            numbers, rest = np.divmod(chunks["element"], np.uint64(step))
-            wrong = rest.any() or chunks["mask"].any() or chunks["last"].any()
-            if wrong or numbers.max() >= count or len(set(numbers.tolist())) < len(numbers):
+            element, size = chunks["element"], chunks["size"]
+            numbers, rest = np.divmod(element, np.uint64(dataset.chunk))
+            # In the order of the array, as the children of a tree are: so none comes twice.
+            ordered = int(numbers[0]) >= following and bool((numbers[1:] > numbers[:-1]).all())
+            fits = int(numbers[-1]) < count and size.min() > 0 and size.max() <= largest
+            if not (ordered and fits) or (rest | chunks["mask"] | chunks["last"]).any():
                 raise StructureError("has a misplaced chunk")
-            size, numbers = chunks["size"], numbers.astype(np.int64)
-            if sizes[numbers].any() or size.min() == 0 or size.max() > largest:
-                raise StructureError("has a misplaced chunk")
-            offsets[numbers], sizes[numbers] = chunks["address"], size
-            found += len(numbers)
-        if found < count:
-            raise StructureError(f"lacks {count - found} of its {count} chunks")
-        # Not their sum, which may wrap around.
-        end = np.uint64(self.length)
-        if bool(((offsets > end) | (sizes > end - offsets)).any()):
-            raise StructureError("has chunks beyond the end of the file")
-        return array("Q", offsets.tobytes()), array("Q", sizes.tobytes())
+            following = int(numbers[-1]) + 1
+            # Not their sum, which may wrap around.
+            end, starts = np.uint64(self.length), chunks["address"]
+            if bool(((starts > end) | (size > end - starts)).any()):
+                raise StructureError("has chunks beyond the end of the file")
+            offsets.frombytes(starts.astype(np.uint64).tobytes())
+            sizes.frombytes(size.astype(np.uint64).tobytes())
+        if len(offsets) < count:
+            raise StructureError(f"lacks {count - len(offsets)} of its {count} chunks")
+        return offsets, sizes
 
     # --- objects ----------------------------------------------------------------------------------
 
@@ -204,7 +208,8 @@ class Structure:
         blocks, total = [(address + 16, size)], 0
         for begin, length in blocks:  # grows on the way
             total += length
-            if total > _MOST_HEADER or length < 8:
+            self._headers += length
+            if total > _MOST_HEADER or self._headers > _MOST_HEADERS or length < 8:
                 raise StructureError(f"the header at {address} is longer than that of any table")
             block, at = self._bytes(begin, length, "a header"), 0
             while at + 8 <= length:

@@ -227,10 +227,11 @@ class TableFile:
         self.columns = {name: columns[name] for name in COLUMNS if name in columns}
 
     def _check_format(self, file: Structure) -> None:
-        if file.attribute(file.root, "format") != FORMAT:
+        named, version = file.said(file.root, "format", "format_version")
+        if named != FORMAT:
             problem = f"is not a table: expected the attribute format = {FORMAT!r}"
             raise NotATableError(self.path, problem)
-        if (version := file.attribute(file.root, "format_version")) != VERSION:
+        if version != VERSION:
             problem = f"has format version {quoted(version)}; this Endtable reads version {VERSION}"
             raise FormatVersionError(self.path, problem)
 
@@ -361,7 +362,7 @@ def _stored_column(file: Structure, dataset: Dataset, digests: Dataset, column: 
     plain = not (digests.chunk or digests.filters or digests.attributes)
     if digests.shape != (count, 32) or digests.itemsize != 1 or not plain:
         raise ValueError(f"the digests of {name} have an unexpected shape or type")
-    if 32 * count > file.length:  # before anything is allocated for so many
+    if 32 * count > file.length:
         raise ValueError(f"{name} has more digests than the file has room for")
     try:
         # Zstandard never makes a chunk longer than this.

@@ -23,7 +23,7 @@ from builder.writer import write_table
 from lookup import CorruptTableError, NotATableError, RulesChangedError, reader
 from lookup.errors import VerificationError
 from lookup.format import is_sound, outcome_column, remoteness_column, table_digest
-from lookup.hdf5 import Structure
+from lookup.hdf5 import Structure, StructureError
 from lookup.reader import TableFile
 from tests.own_games import own_game
 from tests.strangers import described, stranger
@@ -130,6 +130,32 @@ def test_trees_that_lead_to_themselves(rechunk: Rechunk, tables: lookup.Tablebas
     refused(path, data, "outcome has a misplaced chunk")
     # The same, and the last has none: nothing is ever counted.
     refused(path, put(data, web[0] + 6, b"\0\0"), "no node of a tree")
+
+
+def test_chunks_take_room_only_if_they_are_there(rechunk: Rechunk, tables: lookup.Tablebase) -> None:
+    """A file with holes has room for the digests of as many as it likes."""
+    data = rechunk(tables["tactics-4x4"].path, 256, True).read_bytes()
+    structure = Structure(lambda at, size: data[at : at + size], len(data))
+    column = structure.dataset(structure.group(structure.root).members["outcome"])
+    tracemalloc.start()
+    try:
+        with pytest.raises(StructureError, match=r"lacks \d+ of its 137438953472 chunks"):
+            structure.places(column._replace(shape=(1 << 45,)), 4096)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 1 << 20
+
+
+def test_many_members_with_one_large_header_are_refused(whole: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.h5"
+    path.write_bytes(whole)
+    with h5py.File(path, "r+") as file:
+        file["outcome"].attrs.update({f"more{at}": np.bytes_(b"x" * 60_000) for at in range(60)})
+        for at in range(10):
+            file[f"another{at}"] = file["outcome"]
+    with pytest.raises(CorruptTableError, match="is longer than that of any table"):
+        lookup.open_table(path)
 
 
 def test_two_of_one_name(whole: bytes, tmp_path: Path) -> None:
