@@ -22,7 +22,7 @@ from builder.limits import require_memory, usable_memory
 from builder.solvers.solution import slices
 from builder.workers import Steps, Workers, cores
 from lookup.blocks import dtype_of
-from lookup.errors import InvalidParameterError, MissingGameError, VerificationError
+from lookup.errors import InvalidParameterError, MissingGameError, VerificationError, quoted
 from lookup.format import (
     CHUNK_BYTES,
     CHUNK_BYTES_LARGE,
@@ -329,8 +329,8 @@ def _check_description(file: TableFile, found: Totals) -> None:
 def _compare(file: TableFile, what: str, said: dict[str, Any], right: dict[str, Any]) -> None:
     for key, value in right.items():
         if said[key] != value:
-            claim = f"'{file.path}' says of {what} that {key} is {said[key]!r}"
-            raise VerificationError(f"{claim}, but it is {value!r}")
+            claim = f"'{file.path}' says of {what} that {key} is {quoted(said[key])}"
+            raise VerificationError(f"{claim}, but it is {quoted(value)}")
 
 
 def _explain(file: TableFile, wrong: Wrong) -> str:

@@ -1,7 +1,7 @@
 """One table file as bytes: open it, check it, read decoded chunks. Knows nothing of positions.
 
-HDF5 is used for the structure only. Chunks are read and decoded by us: the library's own pipeline
-would need a plugin, costs a hundred times more a probe, and can crash on malformed files.
+The library of HDF5 has no part in it: `lookup.hdf5` says why. Its own pipeline would also need a plugin
+and cost a hundred times more a probe.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from array import array
 from collections.abc import Mapping
 from threading import Lock
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeAlias, get_args
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, cast, get_args
 
 import numpy as np
 
@@ -27,6 +26,7 @@ from lookup.errors import (
     RulesChangedError,
     TableFileError,
     UnknownGameError,
+    quoted,
 )
 from lookup.format import (
     CHUNK_BYTES,
@@ -40,6 +40,7 @@ from lookup.format import (
     Column,
     Period,
     TableInfo,
+    canonical,
     heaps_needed,
     is_sound,
     table_digest,
@@ -48,17 +49,18 @@ from lookup.games import game_class
 from lookup.games.base import Game, SolverKind
 from lookup.games.heap_game import HeapGame
 from lookup.games.unknown import UnknownGame
+from lookup.hdf5 import SIGNATURE, Structure, StructureError
 
 if TYPE_CHECKING:
+    from array import array
     from collections.abc import Callable
     from pathlib import Path
 
     from numpy.typing import NDArray
 
-    from lookup.format import Attributes
+    from lookup.hdf5 import Dataset, Group
     from lookup.progress import Report
 
-HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLETCHER32_FILTER = 3
 Rules: TypeAlias = Game | type[Game] | Mapping[str, type[Game]]
 """A game, or the class of it, whose parameters are in the file; or classes by the names of games."""
@@ -190,43 +192,54 @@ class TableFile:
     # --- opening ----------------------------------------------------------------------------------
 
     def _read_structure(self) -> None:
-        if self._file.read(len(HDF5_SIGNATURE)) != HDF5_SIGNATURE:
+        if self._read_at(0, len(SIGNATURE)) != SIGNATURE:
             raise NotATableError(self.path, "is not a table: expected an HDF5 file")
-        import h5py  # importing lookup must stay light; this is what costs
-
+        if any(self._read_at(len(SIGNATURE), 4)):
+            raise NotATableError(self.path, "is not a table: expected a superblock of version 0")
+        other: RulesChangedError | InvalidGameError | None = None
         try:
-            with h5py.File(self._file, "r") as file:
-                self._check_format(file.attrs)
-                attributes = _attributes(file)
-                self.digest = str(attributes.pop("digest", ""))
-                self.info = TableInfo.from_attributes(attributes)
+            file = Structure(self._read_at, os.fstat(self._file.fileno()).st_size)
+            self._check_format(file)
+            root = file.group(file.root)
+            attributes = _attributes("the file", root.attributes)
+            self.digest = str(attributes.pop("digest", ""))
+            self.info = TableInfo.from_attributes(attributes)
+            try:
                 self.game = self._game()
-                described = {name: _attributes(file[name]) for name in sorted(set(file) - {DIGESTS})}
-                columns = self._columns(file, described)
-        except (TableFileError, InvalidGameError):
+            except (RulesChangedError, InvalidGameError) as error:
+                # True of a table that is whole; else what names its game may be what is damaged.
+                self.game, other = UnknownGame(self.info), error
+            columns, described = self._columns(file, root)
+            if not other:
+                self._check_period()
+            digests = {name: stored.digests for name, stored in columns.items()}
+            found = table_digest(attributes, described, digests)
+        except (TableFileError, MemoryError):
             raise
-        except Exception as error:  # noqa: BLE001 - h5py raises half of all builtin exceptions
-            reason = " ".join(str(error).split())
+        except Exception as error:  # noqa: BLE001 - an installed game may raise what it likes
+            reason = " ".join(str(error).split()) or type(error).__name__
             raise CorruptTableError(self.path, f"is damaged: {reason}") from None
-        digests = {name: stored.digests for name, stored in columns.items()}
-        if table_digest(attributes, described, digests) != self.digest:
+        if found != self.digest:
             raise CorruptTableError(self.path, "is damaged: its metadata does not match its digest")
+        if other:
+            raise other
         # What later versions add counts for the digest, and for nothing else here.
         self.columns = {name: columns[name] for name in COLUMNS if name in columns}
 
-    def _check_format(self, attributes: Any) -> None:
-        if attributes.get("format") != FORMAT.encode():
+    def _check_format(self, file: Structure) -> None:
+        named, version = file.said(file.root, "format", "format_version")
+        if named != FORMAT:
             problem = f"is not a table: expected the attribute format = {FORMAT!r}"
             raise NotATableError(self.path, problem)
-        if (version := attributes.get("format_version")) != VERSION:
-            problem = f"has format version {version}; this Endtable reads version {VERSION}"
+        if version != VERSION:
+            problem = f"has format version {quoted(version)}; this Endtable reads version {VERSION}"
             raise FormatVersionError(self.path, problem)
 
     def _game(self) -> Game:
         """The game the file names; if it is known, it fixes every size that the file may have."""
-        parameters = json.loads(self.info.parameters)
-        if not (isinstance(parameters, dict) and self.info.solver in get_args(SolverKind)):
-            raise ValueError("its parameters or its kind of solver are none")
+        if self.info.solver not in get_args(SolverKind):
+            raise ValueError(f"{quoted(self.info.solver)} is no kind of solver")
+        parameters = _parameters(self.info.parameters)
         kind = self._kind()
         if kind is None or kind is UnknownGame:
             return UnknownGame(self.info)
@@ -238,7 +251,8 @@ class TableFile:
             raise CorruptTableError(self.path, f"is damaged: {error}") from None
         said = (self.info.name, self.info.size, self.info.solver)
         if (game.table_name, game.size, game.solver) != said:
-            problem = f"is damaged: {self.info.name} with {self.info.size} indices is not its game"
+            claim = f"{quoted(self.info.name)} with {self.info.size} indices"
+            problem = f"is damaged: {claim} is not its game"
             raise CorruptTableError(self.path, problem)
         return game
 
@@ -254,7 +268,7 @@ class TableFile:
             except UnknownGameError:
                 return None
         if kind.name != self.info.game and kind is not UnknownGame:
-            problem = f"is not the game of '{self.path}', which is a table of {self.info.game!r}"
+            problem = f"is not the game of '{self.path}', which is a table of {quoted(self.info.game)}"
             raise InvalidGameError(kind.name, problem)
         return kind
 
@@ -266,53 +280,41 @@ class TableFile:
             return f"{found}: build it again, or name its own with --game FILE.py"
         return f"{kind.name!r} than those at hand: build it again"
 
-    def _columns(self, file: Any, attributes: Mapping[str, Attributes]) -> dict[str, StoredColumn]:
-        described = {name: Column.from_attributes(name, said) for name, said in attributes.items()}
-        sound = is_sound(self.info, described) and set(file[DIGESTS]) == set(described)
+    def _columns(
+        self, file: Structure, root: Group
+    ) -> tuple[dict[str, StoredColumn], dict[str, dict[str, int | str]]]:
+        """The columns by name, and what they say of themselves."""
+        members = dict(root.members)
+        if DIGESTS not in members:
+            raise ValueError(f"it has no {DIGESTS}")
+        digests = file.group(members.pop(DIGESTS)).members
+        datasets = {name: file.dataset(address) for name, address in sorted(members.items())}
+        said = {name: _attributes(name, dataset.attributes) for name, dataset in datasets.items()}
+        described = {name: Column.from_attributes(name, one) for name, one in said.items()}
+        sound = is_sound(self.info, described) and set(digests) == set(described)
         # What a game does not have nobody has checked; and without Grundy values a sum has no value.
         sound = sound and (GRUNDY not in described or self.game.stores_grundy)
         sound = sound and (REMOTENESS not in described or self.game.stores_remoteness)
-        if not sound or (self.game.parts > 1 and GRUNDY not in described) or not self._is_proven():
+        if not sound or (self.game.parts > 1 and GRUNDY not in described):
             problem = f"is damaged: expected totals and {', '.join(COLUMNS)} that fit its size"
             raise CorruptTableError(self.path, problem)
-        return {
-            name: self._stored_column(file[name], file[DIGESTS][name], column)
+        columns = {
+            name: _stored_column(file, datasets[name], file.dataset(digests[name]), column)
             for name, column in described.items()
         }
+        return columns, said
 
-    def _is_proven(self) -> bool:
-        """Whether the period, if there is one, was computed far enough to go on for ever."""
+    def _check_period(self) -> None:
+        """Refuse a period that was not computed far enough to go on for ever."""
         if not self.info.period:
-            return True
-        period = Period.from_text(self.info.period)
-        return (
-            isinstance(self.game, HeapGame)
-            and heaps_needed(period.preperiod, period.period, self.game.takes[1]) <= period.checked + 1
-            and period.plies <= max(0, self.info.longest_remoteness)
-        )
-
-    def _stored_column(self, dataset: Any, digests: Any, column: Column) -> StoredColumn:
-        dtype = dtype_of(column.bits)
-        filters = _filters(dataset)
-        if dataset.shape != (column.length,) or dataset.dtype != dtype or dataset.chunks is None:
-            raise ValueError(f"{column.name} has an unexpected shape or type")
-        size = dataset.chunks[0] * dtype.itemsize
-        if filters != [ZSTD_FILTER, FLETCHER32_FILTER] or size > CHUNK_BYTES:
-            raise ValueError(f"{column.name} has unexpected filters or chunks")
-        count = -(-column.length // dataset.chunks[0])
-        if count > 1 and dataset.chunks[0] & dataset.chunks[0] - 1:
-            raise ValueError(f"{column.name} has chunks of another length than a power of two")
-        end = os.fstat(self._file.fileno()).st_size
-        if digests.shape != (count, 32) or digests.dtype != np.uint8 or digests.chunks is not None:
-            raise ValueError(f"the digests of {column.name} have an unexpected shape or type")
-        if 32 * count > end:  # before anything is allocated for so many
-            raise ValueError(f"{column.name} has more digests than the file has room for")
-        offsets, sizes = _places(dataset, count, size)
-        starts = np.frombuffer(offsets, np.uint64)
-        # Not their sum, which may wrap around.
-        if bool(((starts > end) | (np.frombuffer(sizes, np.uint64) > end - starts)).any()):
-            raise ValueError(f"{column.name} has chunks beyond the end of the file")
-        return StoredColumn(column, size, offsets, sizes, digests[...].tobytes())
+            return
+        period, game = Period.from_text(self.info.period), self.game
+        if (
+            not isinstance(game, HeapGame)
+            or heaps_needed(period.preperiod, period.period, game.takes[1]) > period.checked + 1
+            or period.plies > max(0, self.info.longest_remoteness)
+        ):
+            raise ValueError(f"its game does not prove the period {quoted(self.info.period)}")
 
 
 def in_threads(work: Callable[[int], object], count: int) -> None:
@@ -342,26 +344,32 @@ def in_threads(work: Callable[[int], object], count: int) -> None:
         pool.shutdown(cancel_futures=True)
 
 
-def _places(dataset: Any, count: int, chunk_bytes: int) -> tuple[array[int], array[int]]:
-    """Where the chunks of a dataset begin, and how many bytes each takes there.
+def _stored_column(file: Structure, dataset: Dataset, digests: Dataset, column: Column) -> StoredColumn:
+    """A column and its chunks, each of which is there.
 
     Raises:
-        ValueError: a chunk is missing, or is none of those that there should be.
+        ValueError: they are not as those of a column.
     """
-    offsets, sizes = array("Q", bytes(8 * count)), array("Q", bytes(8 * count))
-    step, largest = dataset.chunks[0], chunk_bytes + chunk_bytes // 64 + 1024  # as zstd never makes
-
-    def note(chunk: Any) -> None:  # called 131,072 times for Tactics 6x6: as little as can be
-        (element,), mask, offset, size = chunk
-        number, rest = divmod(element, step)
-        if rest or mask or number >= count or sizes[number] or not 0 < size <= largest:
-            raise ValueError(f"{dataset.name} has a misplaced chunk")
-        offsets[number], sizes[number] = offset, size
-
-    dataset.id.chunk_iter(note)
-    if missing := sizes.count(0):
-        raise ValueError(f"{dataset.name} lacks {missing} of its {count} chunks")
-    return offsets, sizes
+    name, dtype = column.name, dtype_of(column.bits)
+    if dataset.shape != (column.length,) or dataset.itemsize != dtype.itemsize or not dataset.chunk:
+        raise ValueError(f"{name} has an unexpected shape or type")
+    size = dataset.chunk * dtype.itemsize
+    if dataset.filters != [ZSTD_FILTER, FLETCHER32_FILTER] or size > CHUNK_BYTES:
+        raise ValueError(f"{name} has unexpected filters or chunks")
+    count = -(-column.length // dataset.chunk)
+    if count > 1 and dataset.chunk & dataset.chunk - 1:
+        raise ValueError(f"{name} has chunks of another length than a power of two")
+    plain = not (digests.chunk or digests.filters or digests.attributes)
+    if digests.shape != (count, 32) or digests.itemsize != 1 or not plain:
+        raise ValueError(f"the digests of {name} have an unexpected shape or type")
+    if 32 * count > file.length:
+        raise ValueError(f"{name} has more digests than the file has room for")
+    try:
+        # Zstandard never makes a chunk longer than this.
+        offsets, sizes = file.places(dataset, size + size // 64 + 1024)
+    except StructureError as error:
+        raise ValueError(f"{name} {error}") from None
+    return StoredColumn(column, size, offsets, sizes, file.contiguous(digests))
 
 
 def _open(path: Path) -> BinaryIO:
@@ -377,19 +385,19 @@ def _open(path: Path) -> BinaryIO:
     raise missing  # a folder, or a pipe that would never answer
 
 
-def _filters(dataset: Any) -> list[int]:
-    properties = dataset.id.get_create_plist()
-    return [properties.get_filter(at)[0] for at in range(properties.get_nfilters())]
+def _parameters(text: str) -> dict[str, object]:
+    """The parameters that an attribute says."""
+    parameters = json.loads(text)
+    if not isinstance(parameters, dict) or canonical(parameters).decode() != text:
+        raise ValueError(f"parameters is {quoted(text)}: expected a JSON object in canonical form")
+    if any(type(value) not in (int, bool) for value in parameters.values()):
+        raise ValueError(f"parameters is {quoted(text)}: expected integers and booleans")
+    return parameters
 
 
-def _attributes(item: Any) -> dict[str, int | str]:
-    """The attributes of a file or dataset; only the two types that tables have."""
-    attributes: dict[str, int | str] = {}
-    for name, value in item.attrs.items():
-        if isinstance(value, np.bytes_):
-            attributes[name] = value.decode()
-        elif isinstance(value, np.int64):
-            attributes[name] = int(value)
-        else:
-            raise TypeError(f"attribute {name} is neither a fixed-length string nor a 64-bit integer")
-    return attributes
+def _attributes(what: str, attributes: Mapping[str, int | str | None]) -> dict[str, int | str]:
+    """The attributes of a file or a column, if all are of the two types that tables have."""
+    for name, value in attributes.items():
+        if value is None:
+            raise TypeError(f"attribute {name} of {what} is neither a string nor a 64-bit integer")
+    return cast("dict[str, int | str]", dict(attributes))

@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
 
-from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError
+from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError, quoted
 from lookup.games import find_game, load_game
 from lookup.records import decode_records
 from lookup.table import CACHE_BYTES, Table
@@ -172,7 +172,7 @@ class Tablebase:
         table = Table(path, rules=self._games, cache_bytes=self._cache_bytes, decode=decode)
         if table.name != name:
             table.close()
-            raise CorruptTableError(table.path, f"holds the table {table.name!r}, not {name!r}")
+            raise CorruptTableError(table.path, f"holds the table {quoted(table.name)}, not {name!r}")
         return table
 
     def find(self, name: str) -> Path:

@@ -196,39 +196,6 @@ def test_chunks_that_changed_places(tmp_path: Path, built: Callable[[str], Path]
         lookup.open_table(path)
 
 
-def test_every_truncation_is_noticed(tmp_path: Path, built: Callable[[str], Path]) -> None:
-    whole = built(TABLE).read_bytes()
-    path = tmp_path / "cut.h5"
-    for length in [*range(16), *range(16, len(whole), 97), len(whole) - 1]:
-        path.write_bytes(whole[:length])
-        with pytest.raises(TableFileError):
-            lookup.open_table(path)
-
-
-@pytest.mark.parametrize("name", ["tactics-3x3", "rota"])
-def test_a_flipped_bit_never_changes_an_answer(
-    name: str, tmp_path: Path, built: Callable[[str], Path]
-) -> None:
-    """Either the file is refused, or the bit was in a gap and all values are right."""
-    whole = built(name).read_bytes()
-    with lookup.open_table(built(name)) as table:
-        right = table.probe_many(np.arange(table.game.size))
-    path = tmp_path / "flipped.h5"
-    refused = 0
-    for at in range(0, len(whole), 53):
-        damaged = bytearray(whole)
-        damaged[at] ^= 1 << at % 8
-        path.write_bytes(damaged)
-        try:
-            with lookup.open_table(path) as table:
-                values = table.probe_many(np.arange(table.game.size))
-        except TableFileError:
-            refused += 1
-        else:
-            assert same_values(values, right)
-    assert refused > 50
-
-
 def test_a_chunk_that_lies_beyond_the_file(tmp_path: Path, built: Callable[[str], Path]) -> None:
     """The addresses of chunks are not covered by any digest, and a wild one must not reach `seek`."""
     file = TableFile(built(TABLE))
@@ -282,6 +249,7 @@ def test_chunks_that_were_never_written(rechunk: Rechunk, tables: lookup.Tableba
     with h5py.File(path, "r+") as file:
         old = file["outcome"]
         properties, attributes = old.id.get_create_plist(), dict(old.attrs.items())
+        properties.set_obj_track_times(False)
         some = {at: old.id.read_direct_chunk((at,))[1] for at in range(0, 8192, 512)}
         del file["outcome"]
         space = h5py.h5s.create_simple((8192,))

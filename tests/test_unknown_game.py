@@ -5,7 +5,6 @@ And tables from strangers: whatever they say, nothing is imported for it and not
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -33,7 +32,7 @@ from lookup import (
     open_tablebase,
 )
 from lookup.blocks import smallest_bits
-from lookup.format import grundy_column, outcome_column
+from lookup.format import canonical, grundy_column, outcome_column
 from lookup.games import loading
 from tests.commands import one_line, run
 from tests.conftest import ROOT
@@ -242,11 +241,11 @@ def test_a_size_that_the_file_has_no_room_for_is_damage(tmp_path: Path) -> None:
 def test_parameters_of_a_stranger_are_checked_first(heap: Any, tmp_path: Path) -> None:
     watched = SUBTRACT + "\n    def __post_init__(self):\n        assert 1 <= self.heap <= 1000\n"
     rules = load_game(write_game(tmp_path, watched))
-    said = json.dumps({"heap": heap})
+    said = canonical({"heap": heap}).decode()
     known: dict[str, Any] = {"game": "subtract", "name": "subtract-20"}
     known["rules_digest"] = rules.rules_digest()
     path = stranger(tmp_path / "trap.h5", **known, parameters=said)
-    with pytest.raises(CorruptTableError, match="heap cannot be"):
+    with pytest.raises(CorruptTableError, match=r"heap cannot be|expected integers and booleans"):
         open_table(path, game=rules)
 
 
