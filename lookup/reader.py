@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from array import array
 from collections.abc import Mapping
 from threading import Lock
@@ -62,6 +63,9 @@ HDF5_SIGNATURE = b"\x89HDF\r\n\x1a\n"
 FLETCHER32_FILTER = 3
 Rules: TypeAlias = Game | type[Game] | Mapping[str, type[Game]]
 """A game, or the class of it, whose parameters are in the file; or classes by the names of games."""
+
+NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+"""To open a pipe without waiting for somebody who writes; nothing to files."""
 
 MOST_THREADS = 8
 """Beyond these, threads that decode wait for the interpreter's lock more than they work."""
@@ -368,13 +372,21 @@ def _open(path: Path) -> BinaryIO:
     missing = MissingTableError(path.name or str(path), [path.parent])
     try:
         if path.is_file() or not path.exists():
-            return path.open("rb")
+            file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - a path has no opener
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file
+            file.close()
     except (FileNotFoundError, NotADirectoryError):
         raise missing from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
         raise TableFileError(path, f"cannot be read: {reason}") from None
     raise missing  # a folder, or a pipe that would never answer
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe that was put there this very moment is opened too, but not waited for."""
+    return os.open(path, flags | NO_WAITING)
 
 
 def _filters(dataset: Any) -> list[int]:

@@ -44,10 +44,12 @@ def serve(
     *,
     workers: int = 1,
     access_log: str | None = None,
+    rate: float | None = None,
 ) -> None:
     """Answer requests until Ctrl-C; `announce` is told the address once there is one.
 
-    Several workers listen on the same port and have decoded tables in memory once.
+    Several workers listen on the same port and have decoded tables in memory once. `rate` is how many
+    requests a second each of them answers to one client; None is any number.
 
     Raises:
         FailureError: nobody can listen there, or log there.
@@ -64,7 +66,7 @@ def serve(
     ):
         from lookup.service.app import create_app  # it counts, and `_shared` settles where
 
-        app = create_app(Shelf(tables, decode), log)
+        app = create_app(Shelf(tables, decode), log, rate)
         gc.freeze()  # what is there now stays: looking at it again and again would only cost time
         started = partial(announce, address(listening))
         if workers == 1:
@@ -76,8 +78,11 @@ def serve(
 
 def _answer(app: Starlette, listening: socket.socket) -> None:
     """Answer in this process, until a signal ends it."""
+    from lookup.service.connections import Connection, Server  # they count, too
+
     config = uvicorn.Config(
         app,
+        http=Connection,
         access_log=False,
         log_level="warning",
         timeout_graceful_shutdown=STOP_SECONDS,
@@ -85,7 +90,7 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
         server_header=False,
         ws="none",
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])
 
 
 @contextmanager
