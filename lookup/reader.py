@@ -123,6 +123,11 @@ class TableFile:
         """Close the file; what was read stays valid."""
         self._file.close()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._file.closed
+
     def read_chunk(self, name: str, number: int) -> bytes:
         """The decoded bytes of one chunk.
 
@@ -134,13 +139,19 @@ class TableFile:
         try:
             chunk = decode(raw, stored.chunk_bytes)
         except BlockError as error:
-            raise CorruptTableError(
-                self.path, f"is damaged: chunk {number} of {name} {error}"
-            ) from None
+            raise self._damaged(number, name, str(error)) from None
         if hashlib.sha256(chunk).digest() != stored.digests[32 * number : 32 * number + 32]:
-            problem = f"is damaged: chunk {number} of {name} is not the one its digest names"
-            raise CorruptTableError(self.path, problem)
+            raise self._damaged(number, name, "is not the one its digest names")
         return chunk
+
+    def _damaged(self, number: int, name: str, problem: str) -> TableFileError:
+        """What is wrong with a chunk; if another thread closed the file, it may be of another file."""
+        if self._file.closed:
+            return self._closed()
+        return CorruptTableError(self.path, f"is damaged: chunk {number} of {name} {problem}")
+
+    def _closed(self) -> TableFileError:
+        return TableFileError(self.path, "cannot be read: it was closed")
 
     def read_elements(self, name: str, first: int, end: int) -> NDArray[np.unsignedinteger]:
         """The packed elements of the chunks from `first` to before `end`, padding included.
@@ -186,9 +197,11 @@ class TableFile:
             while len(raw) < size and (more := _pread(handle, size - len(raw), offset + len(raw))):
                 raw += more
         except OSError as error:
+            if self._file.closed:
+                raise self._closed() from None
             raise TableFileError(self.path, f"cannot be read: {error.strerror or error}") from None
         except ValueError:
-            raise TableFileError(self.path, "cannot be read: it was closed") from None
+            raise self._closed() from None
         return raw
 
     # --- opening ----------------------------------------------------------------------------------
