@@ -11,13 +11,14 @@ import os
 import sys
 from functools import cached_property
 from threading import RLock
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, cast
 from weakref import WeakSet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lookup.games.base import Game
+    from lookup.games.named import Named
 
     Found: TypeAlias = str | type[Game]
     """How a class of games is found elsewhere: a file and a name, or by itself, as Python does it."""
@@ -61,14 +62,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def found_by(kind: type[Game]) -> Found:
+def found_by(kind: type[Named]) -> Found:
     """How a class of games is found in another process."""
     from lookup.games.sources import SOURCE
 
     module = sys.modules.get(kind.__module__)
     if module is not None and hasattr(module, SOURCE):  # run from a file, and no module of anybody's
         return f"{module.__file__}:{kind.__qualname__}"
-    return kind
+    return cast("type[Game]", kind)
 
 
 def found(by: Found) -> type[Game]:

@@ -330,7 +330,7 @@ def test_a_disk_that_fails_while_reading(
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
     with lookup.open_table(built(TABLE)) as table:
         monkeypatch.setattr(reader, "_pread", pread)
-        whole, table._file._file = table._file._file, Mock(seek=failing, fileno=lambda: 0)
+        whole, table._file._file = table._file._file, Mock(seek=failing, fileno=lambda: 0, closed=False)
         with pytest.raises(TableFileError, match="cannot be read: Input/output error"):
             table.probe_index(0)
         whole.close()

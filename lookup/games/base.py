@@ -51,7 +51,6 @@ are made smaller and perhaps split (`HeapGame`), and games that only state steps
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from abc import abstractmethod
 from collections.abc import Callable, MutableSequence
@@ -60,7 +59,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 from lookup.errors import GameError, InvalidMoveError, InvalidPositionError
 from lookup.games.named import Named
-from lookup.processes import found_by, game_again
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
@@ -325,10 +323,6 @@ class Game(Named):
         """
         self.components(text)
         return text
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        fields = {one.name: getattr(self, one.name) for one in dataclasses.fields(self)}
-        return game_again, (found_by(type(self)), fields)
 
     @property
     def rules(self) -> str:

@@ -9,15 +9,21 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from collections import deque
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
 import uvicorn
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 
 from lookup.service.errors import KINDS, BusyError, Kind, error_content, error_reply
 from lookup.service.metrics import REFUSED
 from lookup.service.requests import DRAINED_BODY
+from lookup.service.workers import heed_signals
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -50,6 +56,11 @@ _HEAD_TOO_LARGE = Kind(431, "head_too_large")
 
 class Server(uvicorn.Server):
     """Looks after its connections once a second."""
+
+    async def startup(self, sockets: list[Any] | None = None) -> None:
+        """Begin; from now on, signals are followed."""
+        heed_signals()
+        await super().startup(sockets)
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop."""
@@ -85,11 +96,12 @@ class Connection(HttpToolsProtocol):
         self._received = self._body = 0  # bytes since the last request, and those of a body
         self.stalled: tuple[float, int] | None = None  # when so many bytes were still unread
         self._refusal: tuple[Kind, str] | None = None
+        self._under_way: deque[RequestResponseCycle] = deque()  # from the first that is to be answered
 
     @property
     def is_idle(self) -> bool:
         """Whether no answer is under way."""
-        return self.cycle is None or self.cycle.response_complete
+        return not self._under_way
 
     # --- from the transport -----------------------------------------------------------------------
 
@@ -153,6 +165,11 @@ class Connection(HttpToolsProtocol):
         self.stalled = None
         super().resume_writing()
 
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The end."""
+        self._tell_of_the_end()
+        super().connection_lost(exc)
+
     # --- from the parser --------------------------------------------------------------------------
 
     def on_message_begin(self) -> None:
@@ -170,6 +187,7 @@ class Connection(HttpToolsProtocol):
             self._refusal = KINDS[BusyError], ""
             raise ValueError(len(self.pipeline))
         super().on_headers_complete()
+        self._under_way.append(self.cycle)
         self._in_head, self._deadline = False, self.loop.time() + BODY_SECONDS
 
     def on_body(self, body: bytes) -> None:
@@ -185,6 +203,7 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         """The last byte of an answer."""
         self.idle_since = self.loop.time()
+        self._under_way.popleft()
         super().on_response_complete()
 
     # --- the end ----------------------------------------------------------------------------------
@@ -222,11 +241,15 @@ class Connection(HttpToolsProtocol):
     def _close(self) -> None:
         """Nothing of it is read or answered any more."""
         self._is_over, self._deadline = True, math.inf
-        self.pipeline.clear()
-        if not self.is_idle:
-            self.cycle.disconnected = True
-            self.cycle.message_event.set()
+        self._tell_of_the_end()
         self.transport.close()
+
+    def _tell_of_the_end(self) -> None:
+        """No answer is wanted any more; uvicorn tells that to the last request alone."""
+        self.pipeline.clear()
+        for cycle in self._under_way:
+            cycle.disconnected = True
+            cycle.message_event.set()
 
     def drop(self, code: str) -> None:
         """Close it at once, whatever was still to be sent."""

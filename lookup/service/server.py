@@ -18,7 +18,7 @@ from lookup.errors import FailureError
 from lookup.records import decode_records
 from lookup.service.access_log import AccessLog
 from lookup.service.shelf import Shelf
-from lookup.service.workers import METRICS_VARIABLE, supervise
+from lookup.service.workers import METRICS_VARIABLE, heed_signals, hold_signals, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,6 +60,7 @@ def serve(
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
         suppress(KeyboardInterrupt),
+        _signals_held(),
         listener(host, port) as listening,
         AccessLog.opened(access_log) as log,
         _shared() if workers > 1 else _alone() as decode,
@@ -91,6 +92,16 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
         ws="none",
     )
     Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Until somebody follows them."""
+    hold_signals()
+    try:
+        yield
+    finally:
+        heed_signals()
 
 
 @contextmanager

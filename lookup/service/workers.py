@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lookup.errors import FailureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from types import FrameType
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -31,13 +31,26 @@ _POLL = 0.05
 log = logging.getLogger("lookup.service")
 
 
+def hold_signals() -> None:
+    """Let `SIGNALS` wait: what they raise may be lost, as in the callback of a weak reference."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+
+
+def heed_signals() -> None:
+    """Let them come, now that somebody follows them."""
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+
+
 def supervise(
     work: Callable[[], None], workers: int, stop_seconds: float, started: Callable[[], object]
 ) -> None:
     """Do `work` in so many processes until Ctrl-C or SIGTERM; one that dies is started again.
 
-    `started` is called once all of them are. Each worker ends by itself when it is sent SIGTERM, or is
-    killed after `stop_seconds` and some more.
+    `work` begins with `SIGNALS` held back, and heeds them once it can. `started` is called once all of
+    them are. Each worker ends by itself when it is sent SIGTERM, or is killed after `stop_seconds` and
+    some more.
 
     Raises:
         FailureError: workers die as soon as they are started.
@@ -60,6 +73,7 @@ class Supervisor:
     def run(self, started: Callable[[], object]) -> None:
         """Keep the workers running, until a signal ends it."""
         before = {one: signal.signal(one, self._stop) for one in SIGNALS}
+        heed_signals()
         try:
             self._start_missing()
             started()
@@ -91,18 +105,17 @@ class Supervisor:
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process == 0:
-            self._be_a_worker(before)
+            self._be_a_worker()
         self._started[process] = time.monotonic()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _be_a_worker(self, mask: Iterable[int]) -> None:
+    def _be_a_worker(self) -> None:
         code = 1
         try:
             os.close(self._alive[1])
             threading.Thread(target=self._end_with_parent, daemon=True).start()
             for one in SIGNALS:
                 signal.signal(one, signal.default_int_handler)
-            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             self._work()
             code = 0
         except KeyboardInterrupt:
