@@ -34,8 +34,9 @@ sys.addaudithook(watch)
 """Python that a server runs first: it tells of all that it opens or changes."""
 
 CHANGES = (
-    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod",
-    "os.chown", "os.utime", "os.setxattr", "os.system", "os.exec", "subprocess.Popen", "socket.connect",
+    "os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate",
+    "os.chmod", "os.chown", "os.utime", "os.setxattr", "os.system", "os.exec", "subprocess.Popen",
+    "socket.connect",
 )  # fmt: skip
 
 ASKED = (

@@ -23,7 +23,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from lookup.service.errors import KINDS, BusyError, Kind, error_content, error_reply
 from lookup.service.metrics import REFUSED
 from lookup.service.requests import DRAINED_BODY
-from lookup.service.workers import heed_signals
+from lookup.service.workers import STOP
 
 if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
@@ -58,9 +58,9 @@ class Server(uvicorn.Server):
     """Looks after its connections once a second."""
 
     async def startup(self, sockets: list[Any] | None = None) -> None:
-        """Begin; from now on, signals are followed."""
-        heed_signals()
+        """Begin, unless it was told to stop before it followed signals."""
         await super().startup(sockets)
+        self.should_exit = self.should_exit or STOP.is_asked
 
     async def on_tick(self, counter: int) -> bool:
         """Whether to stop."""

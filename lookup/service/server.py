@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from lookup.errors import FailureError
 from lookup.records import decode_records
 from lookup.service.access_log import AccessLog
 from lookup.service.shelf import Shelf
-from lookup.service.workers import METRICS_VARIABLE, heed_signals, hold_signals, supervise
+from lookup.service.workers import METRICS_VARIABLE, SIGNALS, STOP, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,11 +56,8 @@ def serve(
     """
     if workers > 1 and not hasattr(os, "fork"):
         raise FailureError("this system cannot run several workers: expected --workers 1")
-    # Signals are how a server is stopped; uvicorn finishes its work and then raises them once more.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
-        suppress(KeyboardInterrupt),
-        _signals_held(),
+        _signals_noted(),
         listener(host, port) as listening,
         AccessLog.opened(access_log) as log,
         _shared() if workers > 1 else _alone() as decode,
@@ -95,13 +92,14 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
 
 
 @contextmanager
-def _signals_held() -> Iterator[None]:
-    """Until somebody follows them."""
-    hold_signals()
+def _signals_noted() -> Iterator[None]:
+    """Signals are how a server is stopped; until it follows them, they are noted."""
+    before = {one: signal.signal(one, STOP) for one in SIGNALS}
     try:
         yield
     finally:
-        heed_signals()
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from lookup.errors import FailureError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from types import FrameType
 
 METRICS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
@@ -31,16 +31,22 @@ _POLL = 0.05
 log = logging.getLogger("lookup.service")
 
 
-def hold_signals() -> None:
-    """Let `SIGNALS` wait: what they raise may be lost, as in the callback of a weak reference."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+class Stop:
+    """Whether a signal told this process to stop.
+
+    It is noted, and nothing raised: an exception that may come anywhere may be lost, as in the callback
+    of a weak reference, and the process would go on for ever.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = False
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        """The handler."""
+        self.is_asked = True
 
 
-def heed_signals() -> None:
-    """Let them come, now that somebody follows them."""
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+STOP = Stop()
 
 
 def supervise(
@@ -48,8 +54,8 @@ def supervise(
 ) -> None:
     """Do `work` in so many processes until Ctrl-C or SIGTERM; one that dies is started again.
 
-    `work` begins with `SIGNALS` held back, and heeds them once it can. `started` is called once all of
-    them are. Each worker ends by itself when it is sent SIGTERM, or is killed after `stop_seconds` and
+    `work` has to look at `STOP` once it follows signals by itself. `started` is called once all of them
+    are. Each worker ends by itself when it is sent SIGTERM, or is killed after `stop_seconds` and
     some more.
 
     Raises:
@@ -73,7 +79,7 @@ class Supervisor:
     def run(self, started: Callable[[], object]) -> None:
         """Keep the workers running, until a signal ends it."""
         before = {one: signal.signal(one, self._stop) for one in SIGNALS}
-        heed_signals()
+        self._stopping = STOP.is_asked
         try:
             self._start_missing()
             started()
@@ -105,20 +111,19 @@ class Supervisor:
             warnings.simplefilter("ignore", DeprecationWarning)
             process = os.fork()
         if process == 0:
-            self._be_a_worker()
+            self._be_a_worker(before)
         self._started[process] = time.monotonic()
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    def _be_a_worker(self) -> None:
+    def _be_a_worker(self, mask: Iterable[int]) -> None:
         code = 1
         try:
             os.close(self._alive[1])
             threading.Thread(target=self._end_with_parent, daemon=True).start()
             for one in SIGNALS:
-                signal.signal(one, signal.default_int_handler)
+                signal.signal(one, STOP)
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             self._work()
-            code = 0
-        except KeyboardInterrupt:
             code = 0
         except BaseException:  # noqa: BLE001 - nothing may run on in the parent's place
             traceback.print_exc()
