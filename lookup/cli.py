@@ -292,6 +292,15 @@ def serve(
             help="Append a line of JSON for each request; '-' is stderr.",
         ),
     ] = None,
+    rate: Annotated[
+        float | None,
+        typer.Option(
+            "--rate",
+            min=0.01,
+            metavar="N",
+            help="Answer no client more often than N times a second; a batch or a line counts as 10.",
+        ),
+    ] = None,
 ) -> None:
     """A page to explore all tables in a browser, and the same answers over HTTP, until Ctrl-C.
 
@@ -311,6 +320,7 @@ def serve(
             lambda address: typer.echo(f"serving {number} tables at {address} (Ctrl-C stops)"),
             workers=workers,
             access_log=access_log,
+            rate=rate,
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from lookup.blocks import dtype_of, unpack
 from lookup.errors import CorruptTableError
 from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS
+from lookup.processes import tell_in_child
 from lookup.reader import in_threads
 
 if TYPE_CHECKING:
@@ -55,8 +56,10 @@ class ChunkCache:
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.held = 0
+        self.columns: list[CachedColumn] = []
         self._queue: deque[tuple[CachedColumn, int]] = deque()
         self._lock = Lock()
+        tell_in_child(self)
 
     def put(self, column: CachedColumn, number: int, chunk: Chunk) -> None:
         """Let a column hold a chunk; others are dropped first until it fits, or is alone."""
@@ -69,6 +72,14 @@ class ChunkCache:
             column.chunks[number] = chunk
             self._queue.append((column, number))
             self.held += column.chunk_bytes
+
+    def in_child(self) -> None:
+        """Start again without chunks: the parent may have been about to drop or to put one."""
+        for column in self.columns:
+            column.chunks.clear()
+        self._queue.clear()
+        self.held = 0
+        self._lock = Lock()
 
     def _drop_one(self) -> None:
         while True:
@@ -93,6 +104,7 @@ class CachedColumn:
         self.chunks: dict[int, Chunk] = {}
         self.used = bytearray(len(stored.offsets))
         self._file, self._name, self._cache = file, name, cache
+        cache.columns.append(self)
         self.chunk_bytes = stored.chunk_bytes
         self._bits = stored.column.bits
         self._mask = (1 << self._bits) - 1

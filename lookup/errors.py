@@ -27,7 +27,7 @@ facts are attributes, for programs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,21 @@ def quoted(value: object) -> str:
 
 
 class EndtableError(Exception):
-    """Everything this package raises on purpose."""
+    """Everything this package raises on purpose. It comes out of a pool of processes as it was."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exception would call the class with the message, where it wants the facts: a pool of
+        # processes never ends if an error cannot be had back from it.
+        return _raised_elsewhere, (type(self), self.args, self.__dict__)
+
+
+def _raised_elsewhere(
+    kind: type[EndtableError], args: tuple[Any, ...], facts: dict[str, Any]
+) -> EndtableError:
+    """An error of another process."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(facts)
+    return error
 
 
 class CallerError(EndtableError):

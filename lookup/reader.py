@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Mapping
 from threading import Lock
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, TypeAlias, cast, get_args
@@ -64,6 +65,9 @@ if TYPE_CHECKING:
 FLETCHER32_FILTER = 3
 Rules: TypeAlias = Game | type[Game] | Mapping[str, type[Game]]
 """A game, or the class of it, whose parameters are in the file; or classes by the names of games."""
+
+NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+"""To open a pipe without waiting for somebody who writes; nothing to files."""
 
 MOST_THREADS = 8
 """Beyond these, threads that decode wait for the interpreter's lock more than they work."""
@@ -121,6 +125,11 @@ class TableFile:
         """Close the file; what was read stays valid."""
         self._file.close()
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed."""
+        return self._file.closed
+
     def read_chunk(self, name: str, number: int) -> bytes:
         """The decoded bytes of one chunk.
 
@@ -132,13 +141,19 @@ class TableFile:
         try:
             chunk = decode(raw, stored.chunk_bytes)
         except BlockError as error:
-            raise CorruptTableError(
-                self.path, f"is damaged: chunk {number} of {name} {error}"
-            ) from None
+            raise self._damaged(number, name, str(error)) from None
         if hashlib.sha256(chunk).digest() != stored.digests[32 * number : 32 * number + 32]:
-            problem = f"is damaged: chunk {number} of {name} is not the one its digest names"
-            raise CorruptTableError(self.path, problem)
+            raise self._damaged(number, name, "is not the one its digest names")
         return chunk
+
+    def _damaged(self, number: int, name: str, problem: str) -> TableFileError:
+        """What is wrong with a chunk; if another thread closed the file, it may be of another file."""
+        if self._file.closed:
+            return self._closed()
+        return CorruptTableError(self.path, f"is damaged: chunk {number} of {name} {problem}")
+
+    def _closed(self) -> TableFileError:
+        return TableFileError(self.path, "cannot be read: it was closed")
 
     def read_elements(self, name: str, first: int, end: int) -> NDArray[np.unsignedinteger]:
         """The packed elements of the chunks from `first` to before `end`, padding included.
@@ -184,9 +199,11 @@ class TableFile:
             while len(raw) < size and (more := _pread(handle, size - len(raw), offset + len(raw))):
                 raw += more
         except OSError as error:
+            if self._file.closed:
+                raise self._closed() from None
             raise TableFileError(self.path, f"cannot be read: {error.strerror or error}") from None
         except ValueError:
-            raise TableFileError(self.path, "cannot be read: it was closed") from None
+            raise self._closed() from None
         return raw
 
     # --- opening ----------------------------------------------------------------------------------
@@ -376,7 +393,10 @@ def _open(path: Path) -> BinaryIO:
     missing = MissingTableError(path.name or str(path), [path.parent])
     try:
         if path.is_file() or not path.exists():
-            return path.open("rb")
+            file = open(path, "rb", opener=_open_at_once)  # noqa: SIM115 - a path has no opener
+            if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return file
+            file.close()
     except (FileNotFoundError, NotADirectoryError):
         raise missing from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
@@ -393,6 +413,11 @@ def _parameters(text: str) -> dict[str, object]:
     if any(type(value) not in (int, bool) for value in parameters.values()):
         raise ValueError(f"parameters is {quoted(text)}: expected integers and booleans")
     return parameters
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """A pipe that was put there this very moment is opened too, but not waited for."""
+    return os.open(path, flags | NO_WAITING)
 
 
 def _attributes(what: str, attributes: Mapping[str, int | str | None]) -> dict[str, int | str]:

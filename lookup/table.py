@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import weakref
+from collections.abc import Mapping
 from contextlib import suppress
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 from operator import xor
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
 from lookup.answers import Move, preference
-from lookup.errors import InvalidPositionError
+from lookup.errors import InvalidPositionError, TableFileError
 from lookup.format import Period
 from lookup.games import load_game
 from lookup.games.base import Game
+from lookup.processes import found, found_by
 from lookup.reader import TableFile
 from lookup.records import DecodedRecords, Layout, decode_records, decoded, open_records
 from lookup.stored import StoredAnswers
 from lookup.values import Outcome, Value, Values
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
     from os import PathLike
     from types import TracebackType
 
     from numpy.typing import ArrayLike, NDArray
 
     from lookup.format import TableInfo
+    from lookup.processes import Found
     from lookup.reader import Rules
     from lookup.records import Decode
 
 _MOST_WORTHS = 1 << 16
 CACHE_BYTES = 64 * 1024 * 1024
 _STRETCH = 1 << 22
+_MOST_AGAIN = 4  # tables that came pickled and are kept open for what else may come
 
 
 class Worths(dict[int, tuple[int, Value]]):
@@ -59,7 +63,13 @@ class Table(StoredAnswers):
     """The solved game in one file. Open it with `open_table` or through a `Tablebase`.
 
     Small tables are decoded when opened, and their file is closed again; larger ones keep it open and
-    read chunks through a cache of at most `cache_bytes`. Safe to share between threads.
+    read chunks through a cache of at most `cache_bytes`.
+
+    Safe to share between threads, which may all ask at once, and to fork while they do. It can be
+    pickled, as for `pool.map(table.probe_index, indices)`: the other process opens the file again, once
+    for all that is handed to it, and raises `TableFileError` if it is not the same table any more.
+    Not safe is to close a table that another thread still asks: that thread then gets a
+    `TableFileError` (never a wrong value), unless the table is held in memory.
     """
 
     def __init__(
@@ -70,6 +80,7 @@ class Table(StoredAnswers):
         cache_bytes: int = CACHE_BYTES,
         decode: Decode = decode_records,
     ) -> None:
+        self._rules, self._cache_bytes = rules, cache_bytes
         self._file = TableFile(path, rules)
         try:
             self._records = open_records(self._file, cache_bytes, decode)
@@ -121,8 +132,13 @@ class Table(StoredAnswers):
         return self._file.digest
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; a table that is held in memory goes on answering."""
         self._file.close()
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether it was closed, so that it cannot answer any more."""
+        return self._file.is_closed and not self.is_in_memory
 
     def close_when_unused(self) -> None:
         """Close the file once nobody holds this table any more: threads may still be asking it."""
@@ -138,6 +154,14 @@ class Table(StoredAnswers):
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        rules: tuple[tuple[str, Found], ...] | Found | None = None
+        if isinstance(self._rules, Mapping):
+            rules = tuple((name, found_by(kind)) for name, kind in self._rules.items())
+        elif self._rules is not None:
+            rules = found_by(self._rules if isinstance(self._rules, type) else type(self._rules))
+        return _again, (self.path.absolute(), self.digest, rules, self._cache_bytes)
 
     def __repr__(self) -> str:
         return f"<Table {self.name} ({self._file.info.positions:,} positions)>"
@@ -266,6 +290,35 @@ class Table(StoredAnswers):
         return [int(count) for count in counts]
 
 
+def _again(*which: Any) -> Table:
+    """A table in another process, or once more in this one: opened unless it is open already."""
+    table = _opened_again(*which)
+    if table.is_closed:
+        _opened_again.cache_clear()
+        table = _opened_again(*which)
+    return table
+
+
+@lru_cache(maxsize=_MOST_AGAIN)
+def _opened_again(
+    path: Path,
+    digest: str,
+    rules: tuple[tuple[str, Found], ...] | Found | None,
+    cache_bytes: int,
+) -> Table:
+    known: Rules | None = None
+    if isinstance(rules, tuple):
+        known = {name: found(by) for name, by in rules}
+    elif rules is not None:
+        known = found(rules)
+    table = Table(path, rules=known, cache_bytes=cache_bytes)
+    if table.digest != digest:
+        table.close()
+        raise TableFileError(path, f"is another table than was pickled: expected the digest {digest}")
+    table.close_when_unused()
+    return table
+
+
 def open_table(
     path: str | PathLike[str],
     *,
@@ -279,7 +332,7 @@ def open_table(
     is then run. `UnknownGame` opens any table without its rules, for indices alone.
 
     Of a table that is too large to be decoded whole, at most `cache_bytes` of decoded chunks are kept
-    (but one chunk in any case).
+    (but one chunk in any case). `Table` says how threads and processes may share it.
 
     Raises:
         MissingTableError: there is no such file.

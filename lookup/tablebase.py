@@ -7,10 +7,11 @@ import re
 import sys
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, NamedTuple, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError, quoted
 from lookup.games import find_game, load_game
+from lookup.processes import found, found_by, tell_in_child
 from lookup.records import decode_records
 from lookup.table import CACHE_BYTES, Table
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
     from lookup.games.base import Game
+    from lookup.processes import Found
     from lookup.records import Decode
 
 Place: TypeAlias = str | os.PathLike[str]
@@ -99,7 +101,11 @@ def search_path(directories: Iterable[Place] = ()) -> list[SearchedFolder]:
 
 
 class Tablebase:
-    """Tables found by name on a search path, opened when first asked for and then kept open."""
+    """Tables found by name on a search path, opened when first asked for and then kept open.
+
+    Safe to share between threads, forked while they ask, and pickled, as tables are: see `Table`. What
+    is pickled is the search path; each process opens its tables by itself.
+    """
 
     def __init__(
         self, directories: Iterable[Place], cache_bytes: int, games: Iterable[type[Game]] = ()
@@ -109,6 +115,16 @@ class Tablebase:
         self._cache_bytes = cache_bytes
         self._open: dict[str, Table] = {}
         self._lock = Lock()
+        tell_in_child(self)
+
+    def in_child(self) -> None:
+        """Another thread of the parent may have been opening a table."""
+        self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        folders = [folder._replace(path=folder.path.absolute()) for folder in self.folders]
+        games = [found_by(game) for game in self._games.values()]
+        return _again, (folders, self._cache_bytes, games)
 
     def __getitem__(self, name: str) -> Table:
         """The table called `name`.
@@ -142,10 +158,11 @@ class Tablebase:
         return [folder.path for folder in self.folders]
 
     def close(self) -> None:
-        """Close every table."""
-        for table in self._open.values():
-            table.close()
-        self._open.clear()
+        """Close every table; one that is asked for later is opened again."""
+        with self._lock:
+            for table in self._open.values():
+                table.close()
+            self._open.clear()
 
     def __enter__(self) -> Self:
         return self
@@ -200,6 +217,13 @@ class Tablebase:
         except CallerError as error:
             hint = str(error)
         return MissingTableError(name, self.directories, hint=hint)
+
+
+def _again(folders: list[SearchedFolder], cache_bytes: int, games: list[Found]) -> Tablebase:
+    """A tablebase in another process: the same folders, whatever the environment is there."""
+    tables = Tablebase((), cache_bytes, map(found, games))
+    tables.folders = folders
+    return tables
 
 
 def open_tablebase(

@@ -130,6 +130,22 @@ def test_without_room_for_it_a_table_is_each_workers_own(
     assert not arena.folder.exists()
 
 
+@needs_proc
+def test_what_others_leave_where_servers_keep_things_stops_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from lookup.service import arena as arena_module  # not everywhere
+
+    monkeypatch.setattr(arena_module, "MEMORY", tmp_path)
+    for name in ("endtable-99999999999999999999-x", "endtable-x-y", f"endtable-{os.getpid()}-z"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "endtable-999999999-gone").symlink_to("nowhere")
+    with arena_module.Arena() as arena:
+        left = {path.name for path in tmp_path.iterdir()} - {arena.folder.name}
+    # No process has such a number; what is no folder of a server, or of one that runs, stays.
+    assert left == {"endtable-x-y", f"endtable-{os.getpid()}-z", "endtable-999999999-gone"}
+
+
 def test_a_number_of_workers_that_is_none_is_one_line_and_exit_2() -> None:
     for words in (["--workers", "0"], ["--workers", "many"]):
         result = run("lookup", "serve", *words)

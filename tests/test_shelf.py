@@ -14,6 +14,7 @@ import pytest
 import lookup
 from lookup.service import shelf as shelf_module
 from lookup.service.arena import MEMORY
+from lookup.service.errors import BusyError
 from lookup.service.shelf import REMEMBERED_FORMULAS, Shelf
 from lookup.table import Table
 from tests.conftest import ROOT
@@ -181,12 +182,66 @@ def test_a_replaced_table_that_is_read_from_its_file_closes_it(
     assert file.closed
 
 
+def content_of(shelf: Shelf, name: str = "tactics-3x3") -> bytes:
+    """The file as it would be sent."""
+    _, held = shelf.open_file(name)
+    with os.fdopen(held, "rb") as file:
+        return file.read()
+
+
+def test_nothing_but_tables_is_given_away(shelf: Shelf, folder: Path) -> None:
+    content = (folder / "tactics-3x3.h5").read_bytes()
+    assert content_of(shelf) == content
+    secret = folder / "secret"
+    secret.write_text("a secret")
+    (folder / "mine.h5").symlink_to(secret)
+    with pytest.raises(lookup.NotATableError):
+        content_of(shelf, "mine")
+    # The old table still answers, but what stands in its place is no table.
+    (folder / "tactics-3x3.h5").unlink()
+    (folder / "tactics-3x3.h5").symlink_to(secret)
+    assert answers(shelf).name == "tactics-3x3"
+    with pytest.raises(lookup.NotATableError):
+        content_of(shelf)
+    replace(folder / "tactics-3x3.h5", ROOT / "tables/tactics-3x3.h5")
+    assert content_of(shelf) == content
+
+
+def test_a_file_is_given_away_as_it_is_now_however_fresh_the_last_look(folder: Path) -> None:
+    shelf = Shelf(lookup.open_tablebase(folder))
+    before = content_of(shelf)
+    build_other_version(folder / "other", ROOT / "tables/tactics-3x3.h5")
+    replace(folder / "tactics-3x3.h5", folder / "other")
+    after = content_of(shelf)
+    assert before != after == (folder / "other").read_bytes()
+    (folder / "tactics-3x3.h5").write_text("garbage")
+    with pytest.raises(lookup.NotATableError):
+        content_of(shelf)
+
+
+def test_a_table_that_is_replaced_all_the_time_is_not_waited_for(
+    shelf: Shelf, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, find = folder / "tactics-3x3.h5", shelf.tables.find
+
+    def replaced(name: str) -> Path:
+        found = find(name)
+        replace(path, ROOT / "tables/tactics-3x3.h5")
+        return found
+
+    monkeypatch.setattr(shelf.tables, "find", replaced)
+    with pytest.raises(BusyError, match="is being replaced"):
+        shelf.open_file("tactics-3x3")
+    monkeypatch.undo()
+    assert content_of(shelf) == path.read_bytes()
+
+
 @pytest.mark.parametrize("workers", ["1", "2"])
 def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path, workers: str) -> None:
     """Over real sockets: probes, batches and downloads all the while, two versions by turns."""
     served, versions = folder / "rota.h5", (ROTA, folder / "second.bytes")
     # A version that is another file with another digest, and holds the same game.
-    build_other_version(versions[1])
+    build_other_version(versions[1], ROTA)
     replace(served, ROTA)
     stop, chance = threading.Event(), Random(1)
     problems: list[str] = []
@@ -227,13 +282,13 @@ def test_no_request_fails_while_a_table_is_replaced_again_and_again(folder: Path
     assert len(seen) == 2  # both versions answered
 
 
-def build_other_version(path: Path) -> None:
-    """The table of ROTA as another builder would have written it."""
+def build_other_version(path: Path, source: Path) -> None:
+    """A table as another builder would have written it."""
     from builder.solvers.solution import PackedColumn
     from builder.writer import write_table
     from lookup.reader import TableFile
 
-    file = TableFile(ROTA)
+    file = TableFile(source)
     columns = [
         PackedColumn(
             stored.column, file.read_elements(name, 0, len(stored.offsets))[: stored.column.length]

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest.mock import Mock
 
@@ -39,7 +40,6 @@ from tests.solving import solve
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from tests.conftest import Rechunk
 
@@ -298,7 +298,7 @@ def test_a_disk_that_fails_while_reading(
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
     with lookup.open_table(built(TABLE)) as table:
         monkeypatch.setattr(reader, "_pread", pread)
-        whole, table._file._file = table._file._file, Mock(seek=failing, fileno=lambda: 0)
+        whole, table._file._file = table._file._file, Mock(seek=failing, fileno=lambda: 0, closed=False)
         with pytest.raises(TableFileError, match="cannot be read: Input/output error"):
             table.probe_index(0)
         whole.close()
@@ -516,3 +516,14 @@ def test_remoteness_of_sums_is_refused(tmp_path: Path) -> None:
     write_table(tmp_path / "t.h5", info, columns)
     with pytest.raises(CorruptTableError, match="expected totals and"):
         lookup.open_table(tmp_path / "t.h5")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no such pipes")
+def test_a_pipe_that_takes_the_place_of_a_table_this_moment_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "pipe.h5"
+    os.mkfifo(path)
+    monkeypatch.setattr(Path, "is_file", lambda _: True)  # as it was when it was looked at
+    with pytest.raises(MissingTableError):
+        lookup.open_table(path)

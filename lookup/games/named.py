@@ -5,10 +5,11 @@ from __future__ import annotations
 import dataclasses
 import re
 from abc import ABC
-from typing import ClassVar, Self, dataclass_transform
+from typing import Any, ClassVar, Self, dataclass_transform
 
 from lookup.errors import InvalidParameterError
 from lookup.games.parameters import Parameter, Parameters, checked, declared, parameter
+from lookup.processes import found_by, game_again
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(dataclasses.field, parameter))
@@ -38,6 +39,10 @@ class Named(ABC):
 
     def __delattr__(self, name: str) -> None:
         raise dataclasses.FrozenInstanceError(f"cannot delete {name!r} of a game")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        fields = {one.name: getattr(self, one.name) for one in self._parameters}
+        return game_again, (found_by(type(self)), fields)
 
     @property
     def table_name(self) -> str:

@@ -18,7 +18,6 @@ What takes microseconds is answered at once; all else in threads, so that nobody
 
 from __future__ import annotations
 
-from asyncio import Semaphore
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,6 +39,7 @@ from lookup.response import (
     single_move_fields,
 )
 from lookup.service.errors import HANDLERS, Faults
+from lookup.service.limits import Limits, Turns
 from lookup.service.metrics import POSITIONS, Observed, metrics_page
 from lookup.service.openapi import description
 from lookup.service.replies import (
@@ -54,6 +54,7 @@ from lookup.service.replies import (
 )
 from lookup.service.requests import (
     LONGEST_IN_LINE,
+    Held,
     batch_in,
     body_of,
     limit_of,
@@ -63,6 +64,7 @@ from lookup.service.requests import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import TypeAlias
 
     from starlette.requests import Request
     from starlette.responses import Response
@@ -72,6 +74,8 @@ if TYPE_CHECKING:
     from lookup.service.access_log import AccessLog
     from lookup.service.shelf import Served, Shelf
 
+    Ask: TypeAlias = Callable[[Answers], dict[str, Any] | list[Any]]
+
 STATIC = Path(__file__).parent / "static"
 QUICK_TEXT, QUICK_CHARACTERS, QUICK_INDICES = 60, 25_000, 10_000
 """Positions, and batches by text and by index, of up to so many characters or indices are answered at
@@ -80,8 +84,10 @@ once: in a few milliseconds, while nobody else is."""
 LINE_SECONDS = 2.0
 """Lines that take longer are broken off."""
 
-LINES_AT_ONCE = 2
-"""So many are worked out at a time: they must not keep all threads from those who ask for less."""
+AT_ONCE, MOST_LINES, MOST_BATCHES = 2, 20, 50
+"""So many lines, and so many large batches, are worked out at a time: all threads take turns, and those
+who ask for less must not wait for a hundred others. So many may be asked for, these among them: nobody
+waits for a minute."""
 
 COMPRESSED_FROM = 1000  # bytes; less gains nothing
 COMPRESSION_LEVEL = 4  # half of the time of 6; a long list of moves is a fifth larger
@@ -98,8 +104,11 @@ READABLE_HEADERS = ["accept-ranges", "content-disposition", "content-range", "et
 _SINGLE, _TEXTS, _INDICES = (POSITIONS.labels(how) for how in ("single", "texts", "indices"))
 
 
-def create_app(shelf: Shelf, log: AccessLog | None = None) -> Starlette:
-    """The service over some tables, which stay the caller's to close."""
+def create_app(shelf: Shelf, log: AccessLog | None = None, rate: float | None = None) -> Starlette:
+    """The service over some tables, which stay the caller's to close.
+
+    `rate` is how many requests a second each client may send; None is any number.
+    """
     routes = [
         Route("/api/tables/{name}/probe", probe, methods=["GET", "POST"]),
         Route("/api/tables/{name}/move", move),
@@ -126,6 +135,7 @@ def create_app(shelf: Shelf, log: AccessLog | None = None) -> Starlette:
             expose_headers=READABLE_HEADERS,
             max_age=86400,
         ),
+        Middleware(Limits, rate=rate),
         Middleware(
             GZipMiddleware,
             minimum_size=COMPRESSED_FROM,
@@ -137,7 +147,9 @@ def create_app(shelf: Shelf, log: AccessLog | None = None) -> Starlette:
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
     app.router.redirect_slashes = False  # a redirect would repeat whatever host the request named
     app.state.shelf = shelf
-    app.state.lines = Semaphore(LINES_AT_ONCE)
+    app.state.lines = Turns("lines", AT_ONCE, MOST_LINES)
+    app.state.batches = Turns("batches", AT_ONCE, MOST_BATCHES)
+    app.state.held = Held()
     # Known by name: none is looked for on disk, whatever a request names.
     app.state.static = {
         path.relative_to(STATIC).as_posix(): StaticFile(path)
@@ -187,10 +199,18 @@ async def _probe_many(request: Request) -> Response:
     if positions is not None:
         _TEXTS.inc(len(positions))
         quick = sum(map(len, positions)) <= QUICK_CHARACTERS
-        return await _asked(request, lambda table: batch_fields(table, positions), quick)
+        return await _asked_many(request, lambda table: batch_fields(table, positions), quick)
     _INDICES.inc(len(indices))
     shelf, quick = _shelf(request), len(indices) <= QUICK_INDICES
-    return await _asked(request, lambda table: column_fields(shelf.stored(table), indices), quick)
+    return await _asked_many(request, lambda table: column_fields(shelf.stored(table), indices), quick)
+
+
+async def _asked_many(request: Request, ask: Ask, quick: bool) -> Response:
+    """The answer to a batch; large ones take turns."""
+    if quick:
+        return await _asked(request, ask, quick)
+    async with request.app.state.batches.taken(request):
+        return await _asked(request, ask, quick)
 
 
 async def move(request: Request) -> Response:
@@ -203,7 +223,7 @@ async def move(request: Request) -> Response:
 async def line(request: Request) -> Response:
     """Best play by both sides."""
     position, limit = position_of(request, LONGEST_IN_LINE), limit_of(request)
-    async with request.app.state.lines:
+    async with request.app.state.lines.taken(request):
         return await _asked(
             request, lambda table: line_fields(table, position, limit, LINE_SECONDS), quick=False
         )
@@ -218,11 +238,7 @@ async def board(request: Request) -> Response:
 
 def file(request: Request) -> Response:
     """The table's file."""
-    shelf, name = _shelf(request), request.path_params["name"]
-    try:
-        return file_reply(request, shelf.tables.find(name))
-    except FileNotFoundError:  # deleted between these two
-        raise shelf.missing(name) from None
+    return file_reply(request, *_shelf(request).open_file(request.path_params["name"]))
 
 
 async def metrics(_: Request) -> Response:
@@ -257,9 +273,7 @@ def _static(request: Request, name: str) -> Response:
     return found.reply(request)
 
 
-async def _asked(
-    request: Request, ask: Callable[[Answers], dict[str, Any] | list[Any]], quick: bool
-) -> Response:
+async def _asked(request: Request, ask: Ask, quick: bool) -> Response:
     """The answer of a table: at once if it is quick, else in a thread."""
     name, shelf = request.path_params["name"], _shelf(request)
 

@@ -12,7 +12,7 @@ import logging
 import os
 import shutil
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -101,14 +101,16 @@ def _sweep(place: Path) -> None:
     """Remove what servers left behind that were killed and had no time to do it."""
     for folder in place.glob(f"{_PREFIX}*-*"):
         owner = folder.name.removeprefix(_PREFIX).split("-")[0]
-        if owner.isdecimal() and not _runs(int(owner)) and folder.stat().st_uid == os.getuid():
-            shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # another server that starts now may be faster
+            is_ours = folder.lstat().st_uid == os.getuid()
+            if is_ours and owner.isdecimal() and not _runs(int(owner)):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _runs(process: int) -> bool:
     try:
         os.kill(process, 0)  # sends nothing
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         pass

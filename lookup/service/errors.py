@@ -57,6 +57,28 @@ class OtherDigestError(CallerError):
         super().__init__(f"no table {name!r} with the digest {given!r} here; {there}")
 
 
+class LaterError(EndtableError):
+    """A request that may be sent again after some seconds."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+class BusyError(LaterError):
+    """There is more to do than can be done."""
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(f"{problem}: ask again a little later", 1)
+
+
+class TooManyRequestsError(LaterError):
+    """One client asked more than it may."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(f"you ask too often: expected no request for {seconds} s", seconds)
+
+
 class Kind(NamedTuple):
     """How a kind of error is answered."""
 
@@ -72,6 +94,8 @@ KINDS: dict[type[Exception], Kind] = {
     TooLargeError: Kind(413, "too_large"),
     RangeError: Kind(416, "no_such_range"),
     MalformedRequestError: Kind(422, "malformed_request"),
+    TooManyRequestsError: Kind(429, "too_many_requests"),
+    BusyError: Kind(503, "busy"),
     CallerError: Kind(400, "bad_request"),
     TableFileError: Kind(500, "unusable_table"),
     Exception: Kind(500, "internal_error"),
@@ -81,26 +105,41 @@ KINDS: dict[type[Exception], Kind] = {
 HTTP_CODES = {404: "not_found", 405: "method_not_allowed"}
 
 
-def _caller(_: Request, error: Exception) -> JSONResponse:
-    headers = {"content-range": error.content_range} if isinstance(error, RangeError) else None
+def error_reply(error: Exception) -> JSONResponse:
+    """The answer to an error."""
+    headers = None
+    if isinstance(error, RangeError):
+        headers = {"content-range": error.content_range}
+    elif isinstance(error, LaterError):
+        headers = {"retry-after": str(error.seconds)}
     return _answer(_kind(error), _message(error), headers)
 
 
+def error_content(kind: Kind, message: str) -> bytes:
+    """The same as bytes, for what never became a request."""
+    return bytes(_answer(kind, message).body)
+
+
+def _expected(_: Request, error: Exception) -> JSONResponse:
+    return error_reply(error)
+
+
 def _failure(request: Request, error: Exception) -> JSONResponse:
-    log.error("%s: %s", request.url.path, error)
-    return _answer(_kind(error), _message(error))
+    log.error("%s: %s", request.scope["path"], error)
+    return error_reply(error)
 
 
 def _http(request: Request, error: Exception) -> JSONResponse:
     """What the routing itself refuses: no such page, no such method."""
     assert isinstance(error, HTTPException)
     kind = Kind(error.status_code, HTTP_CODES.get(error.status_code, "bad_request"))
-    asked = f"{request.method} {_quoted(request.url.path)}"
+    asked = f"{request.method} {_quoted(request.scope['path'])}"
     return _answer(kind, f"{asked} is not answered here: {error.detail.lower()}", error.headers)
 
 
 HANDLERS: Mapping[type[Exception], Callable[[Request, Exception], JSONResponse]] = {
-    CallerError: _caller,
+    CallerError: _expected,
+    LaterError: _expected,
     EndtableError: _failure,
     HTTPException: _http,
 }
@@ -132,7 +171,7 @@ class Faults:
             log.exception("%s", scope["path"])
             if begun:
                 raise  # half an answer is sent: all that is left is to break off
-            await _answer(_kind(error), _message(error))(scope, receive, send)
+            await error_reply(error)(scope, receive, send)
 
 
 def _kind(error: Exception) -> Kind:
@@ -146,7 +185,7 @@ def _message(error: Exception) -> str:
         return f"no table {_quoted(error.name)} here; {hint}"
     if isinstance(error, TableFileError):
         return f"'{error.path.name}' {error.problem}"
-    if isinstance(error, CallerError):
+    if isinstance(error, CallerError | LaterError):
         return str(error)
     return "something broke that you could not know; the log of the server says what"
 

@@ -42,6 +42,12 @@ IN_PROGRESS = Gauge(
     multiprocess_mode="livesum",
     registry=REGISTRY,
 )
+REFUSED = Counter(
+    "endtable_refused_connections",
+    "Connections that were closed because of what came over them, or did not.",
+    ["why"],
+    registry=REGISTRY,
+)
 POSITIONS = Counter("endtable_positions", "Positions asked about.", ["how"], registry=REGISTRY)
 
 GONE = 499

@@ -32,6 +32,12 @@ def _error(status: int) -> Schema:
     }
 
 
+def _later(status: int) -> Schema:
+    """An error that passes."""
+    after = {"description": "Seconds to wait.", "schema": COUNT}
+    return {**_error(status), "headers": {"Retry-After": after}}
+
+
 def _answer(schema: Schema, description: str, example: Any = None) -> Schema:
     content = {"schema": schema} | ({"example": example} if example is not None else {})
     return {"description": description, "content": {"application/json": content}}
@@ -154,7 +160,7 @@ def _file() -> Schema:
                 "content": content | {"multipart/byteranges": content["application/x-hdf5"]},
             },
             "304": NOT_MODIFIED,
-            **{str(status): _error(status) for status in (404, 416)},
+            **{str(status): _error(status) for status in (404, 416, 500)},
         },
     }
 
@@ -211,6 +217,19 @@ def description() -> Schema:
             "200": _answer(named("Health"), "It is.", {"status": "ok", "version": __version__})
         },
     }
+    paths: dict[str, Schema] = {
+        "/api/health": {"get": health},
+        "/api/tables": {"get": tables},
+        "/api/tables/{name}": {"get": table},
+        "/api/tables/{name}/probe": {"get": probe, "post": _batch()},
+        "/api/tables/{name}/move": {"get": move},
+        "/api/tables/{name}/line": {"get": line},
+        "/api/tables/{name}/board": {"get": board},
+        "/api/tables/{name}/file": {"get": _file()},
+    }
+    for path in paths.values():
+        for route in path.values():
+            route["responses"] |= {"429": _later(429), "503": _later(503)}
     return {
         "openapi": "3.1.0",
         "info": {
@@ -220,18 +239,11 @@ def description() -> Schema:
             "description": (
                 "Solved games over HTTP. Any origin may ask. Answers are compressed on request and "
                 "have entity tags; values never change, so those of our own games may be kept for a "
-                "day, and for ever where the digest of the table is named."
+                "day, and for ever where the digest of the table is named. Requests that are no "
+                "HTTP/1.1 are answered with 400, those whose head is larger than 64 KiB with 431, and "
+                "those that do not come to their end in time with 408; then the connection is closed."
             ),
         },
-        "paths": {
-            "/api/health": {"get": health},
-            "/api/tables": {"get": tables},
-            "/api/tables/{name}": {"get": table},
-            "/api/tables/{name}/probe": {"get": probe, "post": _batch()},
-            "/api/tables/{name}/move": {"get": move},
-            "/api/tables/{name}/line": {"get": line},
-            "/api/tables/{name}/board": {"get": board},
-            "/api/tables/{name}/file": {"get": _file()},
-        },
+        "paths": paths,
         "components": {"schemas": SCHEMAS},
     }

@@ -98,13 +98,9 @@ class StaticFile:
         return _unless_known(request, Response(self._content, headers=self._headers))
 
 
-def file_reply(request: Request, path: Path) -> Response:
-    """A table's file, whole or by ranges.
-
-    Raises:
-        FileNotFoundError: it is gone.
-    """
-    return _unless_known(request, RangedFile(path))
+def file_reply(request: Request, path: Path, held: int) -> Response:
+    """A table's file, which is open and is closed here, whole or by ranges."""
+    return _unless_known(request, RangedFile(path, held))
 
 
 class RangedFile(FileResponse):
@@ -114,9 +110,9 @@ class RangedFile(FileResponse):
     base class would answer plain text.
     """
 
-    def __init__(self, path: Path) -> None:
-        # The base class looks at the path and opens it later: by then another file may be there.
-        self._held = os.open(path, os.O_RDONLY)
+    def __init__(self, path: Path, held: int) -> None:
+        # The base class would look at the path and open it later: by then another file may be there.
+        self._held = held
         try:
             status = os.fstat(self._held)
             tag = f'"{status.st_size:x}-{status.st_mtime_ns:x}-{status.st_ino:x}"'

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
-from lookup.service.errors import MalformedRequestError, TooLargeError
+from lookup.service.errors import BusyError, MalformedRequestError, TooLargeError
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -27,7 +27,18 @@ LARGEST_BODY = 4 * 1024 * 1024
 
 _NUMBER = re.compile(r"[0-9]{1,9}")
 _DIGEST = re.compile(r"[0-9a-f]{8,64}")
-_DRAINED = 16 * LARGEST_BODY
+DRAINED_BODY = 16 * LARGEST_BODY
+"""Bytes of a body that is too large which are read all the same: who still writes reads no answer."""
+
+MOST_HELD = 16 * LARGEST_BODY
+"""Bytes of bodies that are being received, all together."""
+
+
+class Held:
+    """How many bytes of bodies are held until the rest of them comes."""
+
+    def __init__(self) -> None:
+        self.bytes = 0
 
 
 class Batch(NamedTuple):
@@ -92,15 +103,24 @@ async def body_of(request: Request) -> bytes:
 
     Raises:
         TooLargeError: it is larger than any that is read here.
+        BusyError: others hold so much that there is no room for it.
     """
+    held: Held = request.app.state.held
     parts: list[bytes] = []
-    size = 0
-    async for part in request.stream():
-        size += len(part)
-        if size <= LARGEST_BODY:
-            parts.append(part)
-        elif size > _DRAINED:
-            break  # what is a little too large is read to its end: who still writes reads no answer
+    size = kept = 0
+    try:
+        async for part in request.stream():
+            size += len(part)
+            if size <= LARGEST_BODY:
+                kept += len(part)
+                held.bytes += len(part)
+                if held.bytes > MOST_HELD:
+                    raise BusyError("there is no room for the body")
+                parts.append(part)
+            elif size > DRAINED_BODY:
+                break
+    finally:
+        held.bytes -= kept
     if size > LARGEST_BODY:
         raise TooLargeError(f"the body is too large: expected at most {LARGEST_BODY:,} bytes")
     return b"".join(parts)

@@ -8,7 +8,7 @@ import os
 import signal
 import socket
 import tempfile
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from lookup.errors import FailureError
 from lookup.records import decode_records
 from lookup.service.access_log import AccessLog
 from lookup.service.shelf import Shelf
-from lookup.service.workers import METRICS_VARIABLE, supervise
+from lookup.service.workers import METRICS_VARIABLE, SIGNALS, STOP, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -44,27 +44,27 @@ def serve(
     *,
     workers: int = 1,
     access_log: str | None = None,
+    rate: float | None = None,
 ) -> None:
     """Answer requests until Ctrl-C; `announce` is told the address once there is one.
 
-    Several workers listen on the same port and have decoded tables in memory once.
+    Several workers listen on the same port and have decoded tables in memory once. `rate` is how many
+    requests a second each of them answers to one client; None is any number.
 
     Raises:
         FailureError: nobody can listen there, or log there.
     """
     if workers > 1 and not hasattr(os, "fork"):
         raise FailureError("this system cannot run several workers: expected --workers 1")
-    # Signals are how a server is stopped; uvicorn finishes its work and then raises them once more.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     with (
-        suppress(KeyboardInterrupt),
+        _signals_noted(),
         listener(host, port) as listening,
         AccessLog.opened(access_log) as log,
         _shared() if workers > 1 else _alone() as decode,
     ):
         from lookup.service.app import create_app  # it counts, and `_shared` settles where
 
-        app = create_app(Shelf(tables, decode), log)
+        app = create_app(Shelf(tables, decode), log, rate)
         gc.freeze()  # what is there now stays: looking at it again and again would only cost time
         started = partial(announce, address(listening))
         if workers == 1:
@@ -76,8 +76,11 @@ def serve(
 
 def _answer(app: Starlette, listening: socket.socket) -> None:
     """Answer in this process, until a signal ends it."""
+    from lookup.service.connections import Connection, Server  # they count, too
+
     config = uvicorn.Config(
         app,
+        http=Connection,
         access_log=False,
         log_level="warning",
         timeout_graceful_shutdown=STOP_SECONDS,
@@ -85,7 +88,18 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
         server_header=False,
         ws="none",
     )
-    uvicorn.Server(config).run(sockets=[listening])
+    Server(config).run(sockets=[listening])
+
+
+@contextmanager
+def _signals_noted() -> Iterator[None]:
+    """Signals are how a server is stopped; until it follows them, they are noted."""
+    before = {one: signal.signal(one, STOP) for one in SIGNALS}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 @contextmanager

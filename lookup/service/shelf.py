@@ -6,18 +6,21 @@ A name without a file is answered by the closed form of its game, if it has one.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
+import os
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from threading import Lock
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lookup import __version__
-from lookup.errors import CallerError, MissingTableError, TableFileError
+from lookup.errors import CallerError, EndtableError, MissingTableError, TableFileError
 from lookup.games import closed_form
+from lookup.reader import NO_WAITING
 from lookup.records import decode_records
 from lookup.response import info_fields, is_unknown
-from lookup.service.errors import TooLargeError
+from lookup.service.errors import BusyError, TooLargeError
 from lookup.table import Table
 
 if TYPE_CHECKING:
@@ -34,6 +37,7 @@ MOST_BITS = 1000
 """Games of more than 2^1000 positions are not played here: a single move would take seconds."""
 
 REMEMBERED_FORMULAS = 256
+_TRIES = 5
 
 FileIdentity: TypeAlias = tuple[int, int, int, int]
 
@@ -48,6 +52,7 @@ class Served:
     """What answers for a name."""
 
     answers: Answers
+    _counting: Lock = field(default_factory=Lock)
 
     @cached_property
     def is_ours(self) -> bool:
@@ -70,9 +75,14 @@ class Served:
         version = self.digest[:16] if self.digest else "formula"
         return f'W/"{version}-{__version__ if self.is_ours else _STARTED}"'
 
-    @cached_property
+    @property
     def info(self) -> dict[str, Any]:
-        """What it says of itself. Counted once: a histogram reads the whole table."""
+        """What it says of itself. Counted once, whoever asks: a histogram reads the whole table."""
+        with self._counting:
+            return self._info
+
+    @cached_property
+    def _info(self) -> dict[str, Any]:
         return info_fields(self.answers)
 
 
@@ -83,7 +93,7 @@ class Place:
         self.lock = Lock()
         self.file: FileIdentity | None = None
         self.served: Served | None = None
-        self.error: TableFileError | MissingTableError | None = None  # of the file, if it is no table
+        self.error: EndtableError | None = None  # of the file, if it is no table
         self.looked = float("-inf")
 
     @property
@@ -121,22 +131,54 @@ class Shelf:
         if served := self.known(name):
             return served
         try:
-            path = self.tables.find(name)
-            file = _identity(path)
-        except (MissingTableError, FileNotFoundError) as error:
-            self._places.pop(name, None)
+            place = self._place(name)
+        except MissingTableError:
             if served := _formula(name):
                 return served
-            missing = error if isinstance(error, MissingTableError) else self.missing(name)
-            raise missing from None
-        place = self._places.setdefault(name, Place())  # there are no more than files
-        with place.lock:
-            if not place.is_fresh or place.file != file:
-                self._look(name, place, file)
+            raise
         if place.served is None:
             assert place.error
             raise place.error
         return place.served
+
+    def open_file(self, name: str) -> tuple[Path, int]:
+        """The path of a table, and its file, opened, as it stands there now.
+
+        Nothing but tables is given away, whatever a link in a folder leads to.
+
+        Raises:
+            MissingTableError: there is no such file.
+            TableFileError: it cannot be used, also where an older table still answers.
+            BusyError: it is being replaced, again and again.
+        """
+        for _ in range(_TRIES):
+            place = self._place(name)
+            if place.error:
+                raise place.error
+            path = self.tables.find(name)
+            with suppress(OSError):  # gone, or another one: the next look tells
+                held = os.open(path, os.O_RDONLY | NO_WAITING)
+                if _identity(os.fstat(held)) == place.file:
+                    return path, held
+                os.close(held)
+        raise BusyError(f"the table {name!r} is being replaced")
+
+    def _place(self, name: str) -> Place:
+        """What stands at a name now.
+
+        Raises:
+            MissingTableError: nothing.
+        """
+        try:
+            file = _identity(self.tables.find(name).stat())
+        except (MissingTableError, OSError) as error:
+            self._places.pop(name, None)
+            raise error if isinstance(error, MissingTableError) else self.missing(name) from None
+        place = self._places.setdefault(name, Place())  # there are no more than files
+        with place.lock:
+            if not place.is_fresh or place.file != file:
+                self._look(name, place, file)
+        return place
 
     def stored(self, answers: Answers) -> Table:
         """The table that answers, where a formula will not do: it knows nothing of indices.
@@ -163,7 +205,8 @@ class Shelf:
                 table = self.tables.open(name, self._decode)
                 table.close_when_unused()
                 place.served, place.error = Served(table), None
-            except (TableFileError, MissingTableError) as error:
+            except (TableFileError, CallerError) as error:
+                # CallerError: it is gone, or a package announces its game and has none.
                 place.error = error
                 if place.served:
                     log.warning("%s stays as it was: its new file cannot be used (%s)", name, error)
@@ -184,7 +227,6 @@ def _formula(name: str) -> Served | None:
     return Served(answers)
 
 
-def _identity(path: Path) -> FileIdentity:
+def _identity(status: os.stat_result) -> FileIdentity:
     """What differs when another file stands at a path, or other bytes in it."""
-    status = path.stat()
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -31,13 +31,32 @@ _POLL = 0.05
 log = logging.getLogger("lookup.service")
 
 
+class Stop:
+    """Whether a signal told this process to stop.
+
+    It is noted, and nothing raised: an exception that may come anywhere may be lost, as in the callback
+    of a weak reference, and the process would go on for ever.
+    """
+
+    def __init__(self) -> None:
+        self.is_asked = False
+
+    def __call__(self, _signal: int, _frame: FrameType | None) -> None:
+        """The handler."""
+        self.is_asked = True
+
+
+STOP = Stop()
+
+
 def supervise(
     work: Callable[[], None], workers: int, stop_seconds: float, started: Callable[[], object]
 ) -> None:
     """Do `work` in so many processes until Ctrl-C or SIGTERM; one that dies is started again.
 
-    `started` is called once all of them are. Each worker ends by itself when it is sent SIGTERM, or is
-    killed after `stop_seconds` and some more.
+    `work` has to look at `STOP` once it follows signals by itself. `started` is called once all of them
+    are. Each worker ends by itself when it is sent SIGTERM, or is killed after `stop_seconds` and
+    some more.
 
     Raises:
         FailureError: workers die as soon as they are started.
@@ -60,6 +79,7 @@ class Supervisor:
     def run(self, started: Callable[[], object]) -> None:
         """Keep the workers running, until a signal ends it."""
         before = {one: signal.signal(one, self._stop) for one in SIGNALS}
+        self._stopping = STOP.is_asked
         try:
             self._start_missing()
             started()
@@ -101,11 +121,9 @@ class Supervisor:
             os.close(self._alive[1])
             threading.Thread(target=self._end_with_parent, daemon=True).start()
             for one in SIGNALS:
-                signal.signal(one, signal.default_int_handler)
+                signal.signal(one, STOP)
             signal.pthread_sigmask(signal.SIG_SETMASK, mask)
             self._work()
-            code = 0
-        except KeyboardInterrupt:
             code = 0
         except BaseException:  # noqa: BLE001 - nothing may run on in the parent's place
             traceback.print_exc()
