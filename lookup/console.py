@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 import typer
 
 from lookup.errors import CallerError, EndtableError, FailureError
-from lookup.games.sources import failed_at, is_of_own_game
+from lookup.games.sources import failed_at, is_of_own_game, said
 from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
@@ -67,16 +67,17 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
         sys.exit(FAILURE)
     except MemoryError:
         _fail("not enough memory", FAILURE)
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_of_own_game(error):
+            raise
         # typer's own errors (an unknown option, a bad value) share no public base class.
         if hasattr(error, "format_message"):
             _fail(f"{error.format_message()} (see {name} --help)", MISTAKE)
         if os.environ.get("ENDTABLE_DEBUG"):
             raise
-        kind = type(error).__name__
         if is_of_own_game(error):
-            _fail(f"{failed_at(error)} fails: {kind}: {error}", FAILURE)
-        _fail(f"{kind}: {error} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
+            _fail(f"{failed_at(error)} fails: {said(error)}", FAILURE)
+        _fail(f"{said(error)} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
     if code == INTERRUPTED:
         print_error("interrupted")
     sys.exit(code if isinstance(code, int) else 0)

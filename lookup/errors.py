@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 
 
 _LONGEST_QUOTE = 100
+_LONGEST_NUMBER = 4096  # bits; Python itself refuses to write much longer ones
 
 
-def _quoted(value: object) -> str:
+def quoted(value: object) -> str:
     """An input as it is shown in a message; the middle of a long one is left out."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+        return f"a number of {value.bit_length():,} bits"
     quote = repr(value)
     if len(quote) > _LONGEST_QUOTE:
         half = _LONGEST_QUOTE // 2
@@ -58,7 +61,7 @@ class InvalidPositionError(CallerError):
     """Text or index that is not a position of the game."""
 
     def __init__(self, position: str | int, expected: str) -> None:
-        super().__init__(f"{_quoted(position)} is not a position: expected {expected}")
+        super().__init__(f"{quoted(position)} is not a position: expected {expected}")
         self.position = position
         self.expected = expected
 
@@ -68,7 +71,7 @@ class InvalidMoveError(CallerError):
 
     def __init__(self, move: str, position: str, expected: str) -> None:
         super().__init__(
-            f"{_quoted(move)} is not a legal move in {_quoted(position)}: expected {expected}"
+            f"{quoted(move)} is not a legal move in {quoted(position)}: expected {expected}"
         )
         self.move = move
         self.position = position
@@ -79,7 +82,7 @@ class InvalidParameterError(CallerError):
     """A parameter the game cannot have."""
 
     def __init__(self, parameter: str, value: object, expected: str) -> None:
-        super().__init__(f"{parameter} cannot be {value!r}: expected {expected}")
+        super().__init__(f"{parameter} cannot be {quoted(value)}: expected {expected}")
         self.parameter = parameter
         self.value = value
         self.expected = expected
@@ -89,7 +92,7 @@ class UnknownGameError(CallerError):
     """No registered game has this name."""
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"{name!r} names no game: expected one of {', '.join(known)}")
+        super().__init__(f"{quoted(name)} names no game: expected one of {', '.join(known)}")
         self.name = name
         self.known = tuple(known)
 
@@ -98,7 +101,7 @@ class InvalidGameError(CallerError):
     """A file or a class that was given as a game and is none."""
 
     def __init__(self, source: str, problem: str) -> None:
-        super().__init__(f"{_quoted(source)} {problem}")
+        super().__init__(f"{quoted(source)} {problem}")
         self.source = source
         self.problem = problem
 
@@ -108,8 +111,8 @@ class MissingGameError(CallerError):
 
     def __init__(self, game: str, wanted: str) -> None:
         super().__init__(
-            f"{wanted} needs the rules of {game!r}, which is no game of Endtable and not installed: "
-            "expected --game FILE.py, or open_table(..., game=...) in Python"
+            f"{wanted} needs the rules of {quoted(game)}, which is no game of Endtable and not "
+            "installed: expected --game FILE.py, or open_table(..., game=...) in Python"
         )
         self.game = game
         self.wanted = wanted
@@ -123,7 +126,7 @@ class MissingTableError(CallerError):
     ) -> None:
         places = ", ".join(f"'{place}'" for place in searched)
         hint = f"build it with: {command}" if command else hint or "'lookup list' shows what there is"
-        super().__init__(f"no table {name!r} in {places}; {hint}")
+        super().__init__(f"no table {quoted(name)} in {places}; {hint}")
         self.name = name
         self.searched = tuple(searched)
         self.command = command
