@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
+_LONGEST_MESSAGE = 1000
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 TableArgument: TypeAlias = Annotated[
@@ -72,7 +73,7 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
             raise
         # typer's own errors (an unknown option, a bad value) share no public base class.
         if hasattr(error, "format_message"):
-            _fail(f"{error.format_message()} (see {name} --help)", MISTAKE)
+            _fail(f"{_shortened(error.format_message())} (see {name} --help)", MISTAKE)
         if os.environ.get("ENDTABLE_DEBUG"):
             raise
         if is_of_own_game(error):
@@ -152,6 +153,12 @@ def print_warning(message: str) -> None:
 def exit_code(error: EndtableError) -> int:
     """The exit code that an error calls for."""
     return MISTAKE if isinstance(error, CallerError) else FAILURE
+
+
+def _shortened(message: str) -> str:
+    """A message that repeats what was typed, which may be long, without its middle."""
+    half = _LONGEST_MESSAGE // 2
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:half]}...{message[-half:]}"
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -198,7 +198,9 @@ class Table(StoredAnswers):
             raise InvalidPositionError(
                 str(wanted.dtype), "indices of an integer type; game.parse makes them from text"
             )
-        if wanted.dtype == np.uint64 and wanted.size and int(wanted.max()) > LARGEST_INDEX:
+        if not wanted.size:
+            wanted = np.empty(wanted.shape, np.int64)
+        elif wanted.dtype == np.uint64 and int(wanted.max()) > LARGEST_INDEX:
             raise InvalidPositionError(int(wanted.max()), f"an index from 0 to {LARGEST_INDEX}")
         flat = wanted.astype(np.int64, copy=False).ravel()
         periods = None

@@ -118,6 +118,7 @@ def test_a_batch_with_what_no_index_can_be(tables: lookup.Tablebase) -> None:
             tables[name].probe_many(np.array([1, (1 << 63) + 5], np.uint64))
         with pytest.raises(InvalidPositionError, match="several lengths"):
             tables[name].probe_many([[1], [2, 3]])
+        assert tables[name].probe_many(np.empty((2, 0), np.complex128)).outcome.shape == (2, 0)
 
 
 def test_moves_beyond_a_table_are_refused_by_their_text(built: Callable[[str], Path]) -> None:

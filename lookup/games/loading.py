@@ -228,6 +228,6 @@ def with_settings(game: type[Game], settings: Mapping[str, str]) -> Game:
         raise
     except BaseException as error:  # noqa: BLE001 - a user's class may raise anything
         raise InvalidGameError(game.name, f"cannot have these parameters: {said(error)}") from None
-    if not isinstance(made, Game):
+    if not issubclass(type(made), Game):  # by its type: what the object says of itself may be anything
         raise InvalidGameError(game.name, f"makes {quoted(made)}: expected a game of its class")
     return made

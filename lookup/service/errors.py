@@ -87,7 +87,7 @@ def _caller(_: Request, error: Exception) -> JSONResponse:
 
 
 def _failure(request: Request, error: Exception) -> JSONResponse:
-    log.error("%s: %s", request.url.path, error)
+    log.error("%s: %s", request.scope["path"], error)
     return _answer(_kind(error), _message(error))
 
 
@@ -95,7 +95,7 @@ def _http(request: Request, error: Exception) -> JSONResponse:
     """What the routing itself refuses: no such page, no such method."""
     assert isinstance(error, HTTPException)
     kind = Kind(error.status_code, HTTP_CODES.get(error.status_code, "bad_request"))
-    asked = f"{request.method[:_LONGEST_QUOTE]} {_quoted(request.url.path)}"
+    asked = f"{request.method[:_LONGEST_QUOTE]} {_quoted(request.scope['path'])}"
     return _answer(kind, f"{asked} is not answered here: {error.detail.lower()}", error.headers)
 
 
