@@ -31,7 +31,7 @@ from lookup.disk import available_disk
 from lookup.errors import BuildError, EndtableError, GameError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
-from lookup.games.sources import failed_at
+from lookup.games.sources import failed_at, said
 from lookup.progress import Progress
 from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX
@@ -153,21 +153,20 @@ def build_table(
             checkpoints.discard()
     except OSError as error:
         raise BuildError(f"'{path}' cannot be written: {error.strerror or error}") from None
-    except (EndtableError, MemoryError):
+    except (EndtableError, MemoryError, KeyboardInterrupt):
         raise
-    except Exception as error:
+    except BaseException as error:
         if game.is_ours():
             raise
         raise GameError(_raised(error, engine)) from error
     return Built(path, info, digest, not unchanged, time.perf_counter() - started)
 
 
-def _raised(error: Exception, engine: Engine) -> str:
+def _raised(error: BaseException, engine: Engine) -> str:
     """What a user's rule raised in the midst of a build."""
-    said = f"{type(error).__name__}: {error}"
     if engine == Engine.NUMBA:
-        return f"a compiled rule fails: {said}; with --engine python the message names the line"
-    return f"{failed_at(error)} fails: {said}"
+        return f"a compiled rule fails: {said(error)}; with --engine python the message names the line"
+    return f"{failed_at(error)} fails: {said(error)}"
 
 
 def _solve_and_write(

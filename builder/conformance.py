@@ -8,15 +8,16 @@ sample of a large one.
 from __future__ import annotations
 
 import random
+import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from builder.declarations import check_declarations
-from lookup.errors import EndtableError, GameError, InvalidPositionError
+from lookup.errors import GameError, InvalidPositionError, quoted
 from lookup.games.base import Game
 from lookup.games.heap_game import HeapGame
-from lookup.games.sources import failed_at
+from lookup.games.sources import explained
 from lookup.games.step_game import StepGame
 from lookup.values import Outcome
 
@@ -30,6 +31,7 @@ _HEAPS, _POSITIONS_OF_STEPS = 100, 8
 _ROOM_BEYOND = 1024
 _MOVES_NEAR = 4096  # near the start there are more moves than elsewhere
 _PLAYED = 64  # positions of which moves are looked up by name
+_UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of characters, ends of lines
 _UNWRITTEN = -(1 << 62)  # what no rule writes
 HOSTILE_TEXTS = ("", " ", "\0", "?", "-1", "0" * 99, "\N{ARABIC-INDIC DIGIT ONE}", "a\nb")
 
@@ -44,7 +46,7 @@ def sample_indices(game: Game, whole: int = WHOLE, sample: int = SAMPLE) -> Sequ
         return range(min(game.size, sample, _HEAPS))
     if isinstance(game, StepGame):
         sample = min(sample, _POSITIONS_OF_STEPS)
-    if game.size <= whole:
+    if game.size <= max(whole, sample):
         return range(game.size)
     chosen = random.Random(0)  # noqa: S311 - not a secret
     near = _near_start(game, min(sample // 2, max(8, _MOVES_NEAR // max(1, game.max_moves))), chosen)
@@ -68,7 +70,9 @@ def _near_start(game: Game, count: int, chosen: random.Random) -> list[int]:
             found[index] = None
             if len(found) >= count:
                 break
-    except Exception:  # noqa: BLE001 - a user's rule may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # noqa: BLE001 - a user's rule may raise anything
         return list(found)
     return list(found)
 
@@ -80,12 +84,8 @@ def check_game(game: Game, indices: Sequence[int], checks: Sequence[Check] | Non
         GameError: the first that fails, in words; also if a function of the game raises something.
     """
     for check in CHECKS if checks is None else checks:
-        try:
+        with explained():
             check(game, indices)
-        except EndtableError:
-            raise
-        except Exception as error:
-            raise GameError(f"{failed_at(error)} fails: {type(error).__name__}: {error}") from error
 
 
 def check_index(game: Game, index: int) -> None:
@@ -127,6 +127,7 @@ def check_texts(game: Game, indices: Sequence[int]) -> None:
         text = game.format(index)
         if not isinstance(text, str):
             raise GameError(f"format returns {text!r} for index {index}: expected a text")
+        _check_printable(text, "format", f"index {index}")
         if (back := game.parse(text)) == index:
             continue
         if type(game).parse is Game.parse:
@@ -146,6 +147,15 @@ def check_texts(game: Game, indices: Sequence[int]) -> None:
                 f"{problem}: expected InvalidPositionError(text, 'what was expected')"
             ) from None
         raise GameError(f"{bad!r} is not the text of a position, yet it parses as index {index}")
+
+
+def _check_printable(text: str, rule: str, where: str) -> None:
+    """A text can be typed, printed and put into an address: it has no line breaks and the like."""
+    if text.isprintable():
+        return
+    if odd := next((one for one in text if unicodedata.category(one) in _UNPRINTABLE), None):
+        problem = f"{rule} returns {quoted(text)} for {where}, with the character {odd!r}"
+        raise GameError(f"{problem}: expected a text that can be typed and printed")
 
 
 def check_successors(game: Game, indices: Sequence[int]) -> None:
@@ -190,6 +200,7 @@ def check_moves(game: Game, indices: Sequence[int]) -> None:
         if len({step.text for step in steps}) != len(steps):
             raise GameError(f"two moves of {named(game, index)} have the same name")
         for step in steps:
+            _check_printable(step.text, "move_name", named(game, index))
             if step.end is None and game.components(step.position) != step.after:
                 raise GameError(f"move {step.text!r} of {named(game, index)} shows another position")
         for step in (*steps[:1], *steps[-1:]) if number < _PLAYED else ():

@@ -5,18 +5,30 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any, get_args
 
-from lookup.errors import GameError
+from lookup.errors import GameError, quoted
 from lookup.games.base import Game, SolverKind
 from lookup.games.heap_game import HeapGame
 from lookup.games.mask_game import MaskGame
+from lookup.games.sources import explained
 from lookup.games.step_game import StepGame
+from lookup.tablebase import is_table_name
 from lookup.values import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _FAMILIES: dict[str, Any] = {"mask": MaskGame, "heaps": HeapGame, "steps": StepGame}
-_NUMBERS = {"size": 1, "start": 0, "max_moves": 0, "symmetries": 1, "parts": 1}
+_NUMBERS = {
+    "size": 1,
+    "start": 0,
+    "max_moves": 0,
+    "max_predecessors": 0,
+    "symmetries": 1,
+    "parts": 1,
+    "work": 0,
+}
+_MOST = 1 << 48
+"""Of what there is room made for; more would be refused by the machine, in other words."""
 _METHODS = {
     "successors": ("index", "out"),
     "predecessors": ("index", "out"),
@@ -36,8 +48,16 @@ def check_declarations(game: Game) -> None:
     Raises:
         GameError: the first thing that is wrong, in words.
     """
+    with explained():  # a property may raise anything
+        _check_declarations(game)
+
+
+def _check_declarations(game: Game) -> None:
     for what, least in _NUMBERS.items():
         _check_number(game, what, least)
+    name: object = game.table_name
+    if not isinstance(name, str) or not is_table_name(name):
+        raise GameError(f"table_name is {quoted(name)}: expected small letters, digits and '-' alone")
     _check_solver(game)
     _check_ends(game)
     for name, wanted in _METHODS.items():
@@ -45,8 +65,8 @@ def check_declarations(game: Game) -> None:
     if game.symmetries > 1 and type(game).transform is Game.transform:
         raise GameError(f"symmetries is {game.symmetries}: expected a method transform(index, k) too")
     if not game.start < game.size:
-        expected = f"an index from 0 to {game.size - 1}"
-        raise GameError(f"the start of {game.table_name} is {game.start}: expected {expected}")
+        expected = f"an index from 0 to {quoted(game.size - 1)}"
+        raise GameError(f"the start of {game.table_name} is {quoted(game.start)}: expected {expected}")
     if isinstance(game, MaskGame):
         _check_masks(game)
 
@@ -56,7 +76,9 @@ def _check_number(game: Game, what: str, least: int) -> None:
     if callable(value):
         raise GameError(f"{what} is a method: expected '@property' in the line above it")
     if type(value) is not int or value < least:
-        raise GameError(f"{what} is {value!r}: expected a whole number of at least {least}")
+        raise GameError(f"{what} is {quoted(value)}: expected a whole number of at least {least}")
+    if value > _MOST and what not in ("size", "start", "work"):
+        raise GameError(f"{what} is {quoted(value)}: expected no more than any machine has room for")
 
 
 def _check_solver(game: Game) -> None:

@@ -14,9 +14,10 @@ from builder.conformance import check_game, named, sample_indices
 from builder.declarations import check_declarations
 from builder.executor import execute
 from builder.fallback import first_problem
+from builder.limits import BEYOND
 from builder.parity import check_compiled
 from builder.solvers.retrograde import RetrogradePlan
-from lookup.errors import GameError
+from lookup.errors import BuildError, GameError
 from lookup.values import Outcome, Value
 
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ def check_thoroughly(game: Game, report: Report) -> Checked:
 
     Raises:
         GameError: the first thing that is wrong, in words.
+        BuildError: it is larger than any machine.
     """
     check_declarations(game)
+    if game.size >= BEYOND:
+        raise BuildError(f"{game.table_name} is larger than any machine: there is nothing to check")
     indices = sample_indices(game, whole=MOVES // max(1, game.max_moves * game.parts), sample=SAMPLE)
     report(0, 3)
     check_game(game, indices)

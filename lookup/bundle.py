@@ -109,6 +109,8 @@ class Entry(NamedTuple):
             )
         if not (_SHA256.fullmatch(entry.sha256) and _SHA256.fullmatch(entry.digest)):
             raise ValueError(f"{entry.name} has a hash that is none")
+        if any(isinstance(value, dict | list) for value in entry.parameters.values()):
+            raise ValueError(f"{entry.name} has parameters that no game has")
         if not 0 < entry.size < MOST_TABLE:
             raise ValueError(f"{entry.name} has a size that no table has")
         return entry

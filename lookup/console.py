@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
 import typer
 
 from lookup.errors import CallerError, EndtableError, FailureError
-from lookup.games.sources import failed_at, is_of_own_game
+from lookup.games.sources import failed_at, is_of_own_game, said
 from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
+_LONGEST_MESSAGE = 1000
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 TableArgument: TypeAlias = Annotated[
@@ -67,16 +68,17 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
         sys.exit(FAILURE)
     except MemoryError:
         _fail("not enough memory", FAILURE)
-    except Exception as error:
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_of_own_game(error):
+            raise
         # typer's own errors (an unknown option, a bad value) share no public base class.
         if hasattr(error, "format_message"):
-            _fail(f"{error.format_message()} (see {name} --help)", MISTAKE)
+            _fail(f"{_shortened(error.format_message())} (see {name} --help)", MISTAKE)
         if os.environ.get("ENDTABLE_DEBUG"):
             raise
-        kind = type(error).__name__
         if is_of_own_game(error):
-            _fail(f"{failed_at(error)} fails: {kind}: {error}", FAILURE)
-        _fail(f"{kind}: {error} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
+            _fail(f"{failed_at(error)} fails: {said(error)}", FAILURE)
+        _fail(f"{said(error)} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
     if code == INTERRUPTED:
         print_error("interrupted")
     sys.exit(code if isinstance(code, int) else 0)
@@ -151,6 +153,12 @@ def print_warning(message: str) -> None:
 def exit_code(error: EndtableError) -> int:
     """The exit code that an error calls for."""
     return MISTAKE if isinstance(error, CallerError) else FAILURE
+
+
+def _shortened(message: str) -> str:
+    """A message that repeats what was typed, which may be long, without its middle."""
+    half = _LONGEST_MESSAGE // 2
+    return message if len(message) <= _LONGEST_MESSAGE else f"{message[:half]}...{message[-half:]}"
 
 
 def _fail(message: str, code: int) -> NoReturn:

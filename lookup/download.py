@@ -61,6 +61,7 @@ def parts_of(address: str) -> SplitResult:
         InvalidParameterError: it is none.
     """
     try:
+        address.encode()  # fails for halves of characters, which no request can hold
         parts = urlsplit(address)
         host = (parts.hostname or "").encode("idna")  # fails for what cannot be a name
         sound = parts.scheme in ("http", "https") and host and parts.port != 0

@@ -35,10 +35,13 @@ if TYPE_CHECKING:
 
 
 _LONGEST_QUOTE = 100
+_LONGEST_NUMBER = 4096  # bits; Python itself refuses to write much longer ones
 
 
 def quoted(value: object) -> str:
     """An input as it is shown in a message; the middle of a long one is left out."""
+    if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER:
+        return f"a number of {value.bit_length():,} bits"
     quote = repr(value)
     if len(quote) > _LONGEST_QUOTE:
         half = _LONGEST_QUOTE // 2

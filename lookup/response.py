@@ -11,7 +11,7 @@ import numpy as np
 from lookup.errors import InvalidPositionError
 from lookup.format import Period
 from lookup.games.unknown import UnknownGame
-from lookup.table import Table
+from lookup.table import LARGEST_INDEX, Table
 from lookup.values import WORDS, Outcome
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
 HISTOGRAM_STEPS = 1000
 """A histogram of remoteness has at most this many entries; longer games are counted in wider steps."""
-
-LARGEST_INDEX = (1 << 63) - 1
 
 _WORD_OBJECTS = np.array(WORDS, object)
 

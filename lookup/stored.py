@@ -47,12 +47,16 @@ class StoredAnswers(Answers):
             if value is not None:
                 return value
         elif index > 0 and self._period:
-            inside, periods = self._period.fold(index)
-            value = self.probe_index(inside)
-            if value.remoteness is None:
-                return value
-            return value._replace(remoteness=value.remoteness + periods * self._period.plies)
+            return self._probe_beyond(self._period, index)
         raise self._outside(index)
+
+    def _probe_beyond(self, period: Period, index: int) -> Value:
+        """The value of an index beyond the table, by one inside."""
+        inside, periods = period.fold(index)
+        value = self.probe_index(inside)
+        if value.remoteness is None:
+            return value
+        return value._replace(remoteness=value.remoteness + periods * period.plies)
 
     def probe(self, position: str) -> Value:
         """The value of a position given as text. O(1).
@@ -79,7 +83,10 @@ class StoredAnswers(Answers):
 
     def _probe_after(self, step: Step) -> Value:
         after = step.after
-        return self.probe_index(after[0]) if len(after) == 1 else self._probe_sum(after)
+        try:
+            return self.probe_index(after[0]) if len(after) == 1 else self._probe_sum(after)
+        except InvalidPositionError as error:  # about an index, which nobody has asked for
+            raise InvalidPositionError(step.position, error.expected) from None
 
     def _probe_sum(self, components: tuple[int, ...]) -> Value:
         """The value of a sum: of its only component, or by the exclusive or of all Grundy values."""

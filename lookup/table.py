@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cached_property, lru_cache, reduce
+from operator import index as as_int
 from operator import xor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -39,6 +40,8 @@ _MOST_WORTHS = 1 << 16
 CACHE_BYTES = 64 * 1024 * 1024
 _STRETCH = 1 << 22
 _MOST_AGAIN = 4  # tables that came pickled and are kept open for what else may come
+LARGEST_INDEX = (1 << 63) - 1
+"""No index in an array is larger."""
 
 
 class Worths(dict[int, tuple[int, Value]]):
@@ -178,6 +181,8 @@ class Table(StoredAnswers):
             return super().probe_texts(positions)
         parse, records, palette = self.game.parse, self._by_index, self._palette
         indices = [parse(position) for position in positions]
+        if indices and not 0 <= min(indices) <= max(indices) < self._size:  # a period may go on there
+            return [self.probe_index(index) for index in indices]
         values = [palette[records[index]] for index in indices]
         if None in values:
             raise self._outside(indices[values.index(None)])
@@ -209,11 +214,18 @@ class Table(StoredAnswers):
         Raises:
             InvalidPositionError: an index is out of range.
         """
-        wanted = np.asarray(indices)
+        try:
+            wanted = np.asarray(indices)
+        except ValueError:
+            raise InvalidPositionError("a list of lists of several lengths", "an array") from None
         if wanted.size and wanted.dtype.kind not in "iu":
             raise InvalidPositionError(
                 str(wanted.dtype), "indices of an integer type; game.parse makes them from text"
             )
+        if not wanted.size:
+            wanted = np.empty(wanted.shape, np.int64)
+        elif wanted.dtype == np.uint64 and int(wanted.max()) > LARGEST_INDEX:
+            raise InvalidPositionError(int(wanted.max()), f"an index from 0 to {LARGEST_INDEX}")
         flat = wanted.astype(np.int64, copy=False).ravel()
         periods = None
         # Seen as unsigned, a negative index is a huge one: one pass checks both ends.
@@ -236,6 +248,14 @@ class Table(StoredAnswers):
         periods[beyond], rest = np.divmod(flat[beyond] - period.preperiod, period.period)
         inside[beyond] = period.preperiod + rest
         return inside, periods
+
+    def _probe_beyond(self, period: Period, index: int) -> Value:
+        """As a plain number: numpy's integers would overflow, and make values of their own kind."""
+        return super()._probe_beyond(period, as_int(index))
+
+    def _outside(self, index: int) -> InvalidPositionError:
+        """By the number alone; what is none is a mistake of another kind."""
+        return super()._outside(as_int(index))
 
     def _probe_sum(self, components: tuple[int, ...]) -> Value:
         """By a list of all Grundy values, if the table is small."""

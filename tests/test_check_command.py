@@ -12,7 +12,7 @@ from builder.build import build_table
 from builder.compile import Engine
 from builder.parity import check_compiled
 from builder.thorough import check_symmetric_values, check_thoroughly
-from lookup import GameError
+from lookup import BuildError, GameError
 from lookup.progress import silent
 from tests.commands import one_line, run
 from tests.own_games import SUBTRACT, own_game, write_game
@@ -228,6 +228,32 @@ FACTS = [
 """What beginners write, and the words that help them on."""
 
 
+WILD = [
+    ("max_moves = 3", "max_moves = 3\n    max_predecessors = None", "max_predecessors is None"),
+    ("max_moves = 3", "max_moves = 3\n    work = 'much'", "work is 'much': expected a whole number"),
+    ("max_moves = 3", "max_moves = 1 << 60", "expected no more than any machine has room for"),
+    ("max_moves = 3", "max_moves = 3\n    symmetries = -10**5000", "is a number of 16,610 bits"),
+    ("return self.heap\n", "return 10**5000\n", "is a number of 16,610 bits: expected an index from"),
+    ("max_moves = 3", "max_moves = 3\n    table_name = '../x'", "table_name is '../x': expected small"),
+    ("count = 0", "raise SystemExit(0)", "line 21: successors fails: SystemExit: 0"),
+    ("return self.heap + 1", "raise SystemExit(0)", "line 14: size fails: SystemExit: 0"),
+    ("count = 0", "raise ValueError('x' * 10**6)", f"ValueError: {'x' * 280}"),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def format(self, index):\n        return chr(index + 9)",
+        r"format returns '\t' for index 0, with the character '\t': expected a text that can be typed",
+    ),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def move_name(self, index, after):\n        return chr(0xD800 + after)",
+        r"move_name returns '\ud800' for index 1 ('1'), with the character '\ud800'",
+    ),
+]
+"""What a fuzzer found, with the sentences that it is answered with now."""
+
+FACTS += WILD
+
+
 @pytest.mark.parametrize(("right", "wrong", "words"), FACTS, ids=[words[:40] for *_, words in FACTS])
 def test_beginners_mistakes_are_explained(right: str, wrong: str, words: str, tmp_path: Path) -> None:
     assert SUBTRACT.count(right) == 1
@@ -273,6 +299,27 @@ def test_the_command_exits_with_1(tmp_path: Path) -> None:
         result = run("build-tables", command, "own.py", cwd=tmp_path)
         assert (result.code, "lists -1" in one_line(result)) == (1, True)
     assert not list(tmp_path.glob("tables/*"))
+
+
+@pytest.mark.parametrize("place", ["count = 0", "return self.heap + 1", "max_moves = 3"])
+def test_a_game_does_not_end_the_command(place: str, tmp_path: Path) -> None:
+    """With its exit code 0 a build would seem to have gone well."""
+    write_game(tmp_path, SUBTRACT.replace(place, "raise SystemExit(0)"))
+    for command in ("check", "game"):
+        result = run("build-tables", command, "own.py", cwd=tmp_path)
+        assert (result.code, "SystemExit: 0" in one_line(result)) == (2 if "3" in place else 1, True)
+
+
+def test_a_game_of_few_positions_with_many_moves_is_checked(tmp_path: Path) -> None:
+    """There may be fewer positions than are looked at of a larger game."""
+    many = SUBTRACT.replace("max_moves = 3", "max_moves = 500")
+    assert check_thoroughly(own_game(tmp_path, many, heap=1000), silent).indices == 1001
+
+
+def test_a_game_beyond_all_machines_is_not_checked(tmp_path: Path) -> None:
+    game = own_game(tmp_path, SUBTRACT.replace("return self.heap + 1", "return 10**5000"))
+    with pytest.raises(BuildError, match="subtract-20 is larger than any machine"):
+        check_thoroughly(game, silent)
 
 
 @pytest.mark.parametrize(

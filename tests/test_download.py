@@ -20,8 +20,8 @@ import pytest
 from builder.bundle import write_bundle
 from lookup import download
 from lookup.disk import file_digest
-from lookup.download import _failure, _Redirections
-from lookup.errors import BundleError, DownloadError
+from lookup.download import _failure, _Redirections, parts_of
+from lookup.errors import BundleError, DownloadError, InvalidParameterError
 from lookup.fetch import fetch
 from lookup.progress import Progress
 from tests.commands import one_line, run
@@ -577,3 +577,10 @@ def test_a_pinned_manifest_is_checked_before_anything_else_comes(server: Server,
     assert manifest["tables"][0]["file"] == FILE
     fetch(f"{server.address}/bundle", mine, sha256=file_digest(server.folder / "bundle/manifest.json"))
     assert is_fetched(mine)
+
+
+@pytest.mark.parametrize("address", ["http://127.0.0.1:1/\udcff", "http://127.0.0.1:1/x?\ud800"])
+def test_an_address_with_half_a_character_is_none(address: str) -> None:
+    """As a terminal gives them for bytes that are no text."""
+    with pytest.raises(InvalidParameterError, match=r"an address cannot be .*\\ud"):
+        parts_of(address)

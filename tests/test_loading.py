@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+ODD = """
+class Odd:
+    __class__ = property(lambda self: 1 / 0)
+
+odd = Odd()
+"""
 TWO = f"{SUBTRACT}\n\n\nclass Other(Subtract):\n    pass\n"
 
 
@@ -75,6 +83,18 @@ def test_modules_beside_the_file_are_found(tmp_path: Path) -> None:
             SUBTRACT.replace("max_moves = 3", 'max_moves = 3\n    title: str = "Take"'),
             "declares 'title' with a type, .* is neither int nor bool: expected `title = ...` without",
         ),
+        # What a fuzzer found.
+        (f"x = {'+'.join('1' * 100_000)}", "'own.py' is not Python: RecursionError"),
+        ("class Odd(BaseException):\n    pass\nraise Odd", "'own.py' fails in line 3: Odd"),
+        ("raise ValueError('x' * 10**6)", r"'own.py' fails in line 1: ValueError: x{280,300}\.\.\.$"),
+        (
+            "class Odd(Exception):\n    __str__ = lambda self: 5\nraise Odd",
+            "'own.py' fails in line 3: Odd$",
+        ),
+        ("raise ValueError('\\ud800')", r"'own.py' fails in line 1: ValueError: \\ud800$"),
+        ("import sys\ndel sys.modules[__name__]\nx = 1 / 0", "fails in line 3: ZeroDivisionError"),
+        (SUBTRACT.replace("max_moves = 3", "max_moves = 3\n    name = []"), r"has the name \[\]"),
+        (f"{SUBTRACT}\n{ODD}", "cannot be used: ZeroDivisionError: division by zero"),
     ],
     ids=lambda value: value.splitlines()[-1][:30],
 )
@@ -82,6 +102,49 @@ def test_what_is_no_game_is_explained(source: str, words: str, tmp_path: Path) -
     with pytest.raises(InvalidGameError, match=words) as caught:
         load_game(write_game(tmp_path, source))
     assert "\n" not in str(caught.value)
+
+
+def test_what_a_file_does_to_its_surroundings_is_no_matter(tmp_path: Path) -> None:
+    before = list(sys.path)
+    try:
+        odd = f"import sys\nsys.path = []\nsys.modules.pop(__name__)\n{SUBTRACT}\ndel __name__"
+        assert load_game(write_game(tmp_path, odd))().table_name == "subtract-20"
+    finally:
+        sys.path = before
+
+
+@pytest.mark.parametrize(
+    ("written", "comment"),
+    [("utf-8-sig", ""), ("latin-1", "# -*- coding: latin-1 -*-\n")],
+)
+def test_the_rules_of_a_file_in_any_encoding_are_the_same(
+    written: str, comment: str, tmp_path: Path
+) -> None:
+    """Editors put a mark at the beginning; of a source that is not read, versions of Python count."""
+    source = comment + SUBTRACT.replace("count = 0", "count = len('\xe9') - 1")
+    (tmp_path / "own.py").write_bytes(source.encode(written))
+    kind = load_game(tmp_path / "own.py")
+    plain = load_game(write_game(tmp_path, source.removeprefix(comment), "plain.py"))
+    assert kind.rules_digest() == plain.rules_digest()
+
+
+def test_a_pipe_is_no_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "own.py")
+    with pytest.raises(InvalidGameError, match=r"own\.py' cannot be read: it is no file"):
+        load_game(tmp_path / "own.py")
+
+
+@pytest.mark.parametrize(
+    ("method", "words"),
+    [
+        ("def __post_init__(self): raise SystemExit(0)", "cannot have these parameters: SystemExit: 0"),
+        ("def __new__(cls, **_): return 7", "makes 7: expected a game of its class"),
+    ],
+)
+def test_what_makes_no_game_is_explained(method: str, words: str, tmp_path: Path) -> None:
+    kind = load_game(write_game(tmp_path, f"{SUBTRACT}\n    {method}"))
+    with pytest.raises(InvalidGameError, match=words):
+        with_settings(kind, {})
 
 
 @pytest.mark.parametrize("source", ["nowhere.py", "nowhere.py:Nim", "a\0b.py", "tests", ""])

@@ -273,3 +273,8 @@ def test_info_counts_what_a_large_table_holds_only_when_asked(
         answer = response.info_fields(tables[table])
     assert (answer["histogram"], answer["histogram_width"], answer["grundy"]) == (None, None, None)
     assert answer["longest_remoteness"] == longest
+
+
+def test_what_was_typed_is_not_repeated_at_any_length() -> None:
+    result = run("lookup", "list", "9" * 5000)
+    assert (result.code, len(one_line(result)) < 1200) == (2, True)

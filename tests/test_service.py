@@ -572,3 +572,8 @@ def test_the_readme_states_the_limits() -> None:
     assert f"| {LONGEST_LINE:,} moves |" in text
     assert f"| {LONGEST_POSITION:,} characters |" in text
     assert f"{LONGEST_IN_LINE} characters" in text
+
+
+@pytest.mark.parametrize("path", ["/%0A", "/api/health%0A", "/api/tables%0A", "/static/index.html%0A"])
+def test_a_line_break_is_no_end_of_a_path(client: httpx.Client, path: str) -> None:
+    assert error_of(client.get(path), 404)[0] == "not_found"

@@ -95,6 +95,39 @@ def test_many_texts_have_the_values_of_each(tables: lookup.Tablebase) -> None:
             table.probe_texts([*texts, "nonsense"])
 
 
+def test_many_texts_may_go_beyond_a_table_with_a_period(tables: lookup.Tablebase) -> None:
+    table = tables["sticks-any-1-3"]
+    texts = ["|" * count for count in (3, table.info.size, 1000)]
+    assert table.probe_texts(texts) == [table.probe(text) for text in texts]
+
+
+def test_an_index_beyond_a_table_may_be_of_any_integer_type(tables: lookup.Tablebase) -> None:
+    table = tables["sticks-any-1-3"]
+    for index in (np.int64(5000), np.uint8(250), np.uint64((1 << 63) + 5)):
+        value = table.probe_index(index)  # type: ignore[arg-type]  # as users do
+        assert value == table.probe_index(int(index))
+        assert type(value.remoteness) is int
+    for odd in (float("nan"), float("inf"), 5000.0):
+        with pytest.raises(TypeError):
+            table.probe_index(odd)  # type: ignore[arg-type]  # which is the mistake
+
+
+def test_a_batch_with_what_no_index_can_be(tables: lookup.Tablebase) -> None:
+    for name in ("tactics-4x4", "sticks-any-1-3"):
+        with pytest.raises(InvalidPositionError, match=r"^9223372036854775813 is not a position"):
+            tables[name].probe_many(np.array([1, (1 << 63) + 5], np.uint64))
+        with pytest.raises(InvalidPositionError, match="several lengths"):
+            tables[name].probe_many([[1], [2, 3]])
+        assert tables[name].probe_many(np.empty((2, 0), np.complex128)).outcome.shape == (2, 0)
+
+
+def test_moves_beyond_a_table_are_refused_by_their_text(built: Callable[[str], Path]) -> None:
+    with lookup.open_table(built("sticks-run-1-2-to9")) as table:
+        with pytest.raises(InvalidPositionError, match="heaps of at most 9") as caught:
+            table.moves("|" * 12)
+        assert str(caught.value.position).strip("|.") == ""
+
+
 def test_best_first_means_fast_wins_and_slow_losses(tables: lookup.Tablebase) -> None:
     table = tables["tactics-4x4"]
     for index in range(0, table.game.size, 997):
@@ -132,6 +165,12 @@ def test_probe_raises_where_get_returns_none(tables: lookup.Tablebase) -> None:
     assert tables.get("nonsense") is None
     with pytest.raises(MissingTableError):
         tables["nonsense"]
+
+
+def test_an_index_that_nobody_can_write_down(tables: lookup.Tablebase) -> None:
+    for index in (10**5000, -(10**5000)):
+        with pytest.raises(InvalidPositionError, match=r"^a number of 16,610 bits is not a position"):
+            tables["tactics-4x4"].probe_index(index)
 
 
 @pytest.mark.parametrize("index", [-1, 65536, 1 << 80])

@@ -98,9 +98,7 @@ def _columns(
     for name, missing in (("remoteness", codes == Outcome.DRAW), ("grundy", None)):
         kind, column = schema.field(name).type, getattr(values, name)
         columns[name] = (
-            pa.nulls(len(at), kind)
-            if column is None
-            else pa.array(column[at], kind, mask=missing)
+            pa.nulls(len(at), kind) if column is None else pa.array(column[at], kind, mask=missing)
         )
     if "position" in schema.names:
         columns["position"] = pa.chunked_array(_texts(table, first + at, report), pa.string())

@@ -57,7 +57,7 @@ from collections.abc import Callable, MutableSequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, TypeAlias
 
-from lookup.errors import GameError, InvalidMoveError, InvalidPositionError
+from lookup.errors import GameError, InvalidMoveError, InvalidPositionError, quoted
 from lookup.games.named import Named
 from lookup.values import Outcome
 
@@ -86,6 +86,7 @@ SEARCHED = 1 << 18
 """Games of up to so many indices find the index of a text by writing all texts."""
 
 _LONGEST_NUMBER = 20
+_MOST_NAMED = 50  # moves in a message
 
 
 def _always(index: int) -> int:  # noqa: ARG001 - the fallback for games without holes
@@ -217,15 +218,15 @@ class Game(Named):
             index = int(text)
             if str(index) == text and index < self.size and self.is_position(index):
                 return index
-        raise InvalidPositionError(text, f"the index of a position, from 0 to {self.size - 1}")
+        raise InvalidPositionError(text, f"the index of a position, from 0 to {quoted(self.size - 1)}")
 
     @cached_property
     def _texts(self) -> dict[str, int]:
         """The texts of all positions."""
         if self.size > SEARCHED:
             raise GameError(
-                f"{self.table_name} has {self.size:,} indices, too many to search for a text: expected "
-                "a method `parse`"
+                f"{self.table_name} has over {SEARCHED:,} indices, too many to search for a text: "
+                "expected a method `parse`"
             )
         return {self.format(index): index for index in range(self.size) if self.is_position(index)}
 
@@ -313,7 +314,9 @@ class Game(Named):
         for step in steps:
             if step.text == move:
                 return step
-        raise InvalidMoveError(move, text, f"one of {', '.join(step.text for step in steps) or 'none'}")
+        names = ", ".join(step.text for step in steps[:_MOST_NAMED]) or "none"
+        more = f" and {len(steps) - _MOST_NAMED} more" if len(steps) > _MOST_NAMED else ""
+        raise InvalidMoveError(move, text, f"one of {names}{more}")
 
     def board(self, text: str) -> str:
         """The picture of a position given as text, in as many lines as it takes; for people.

@@ -8,20 +8,23 @@ and of the entry points, which the user has installed, only the one with the wan
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import inspect
 import re
+import stat
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from lookup.errors import EndtableError, InvalidGameError, InvalidParameterError
+from lookup.errors import EndtableError, InvalidGameError, InvalidParameterError, quoted
 from lookup.games import GAMES
 from lookup.games.base import Game
-from lookup.games.sources import SOURCE
+from lookup.games.sources import SOURCE, said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,7 +59,13 @@ def load_game(source: str | Path) -> type[Game]:
             return found
         problem = f"is no game: expected FILE.py, FILE.py:Class or one of {_known()}"
         raise InvalidGameError(source, problem)
-    return _usable(_choose(source, _run(Path(path)), name), source)
+    module = _run(Path(path))
+    try:
+        return _usable(_choose(source, module, name), source)
+    except InvalidGameError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a user's classes may raise anything when looked at
+        raise InvalidGameError(source, f"cannot be used: {said(error)}") from None
 
 
 def installed_game(name: str) -> type[Game] | None:
@@ -71,7 +80,7 @@ def installed_game(name: str) -> type[Game] | None:
     try:
         found = announced.load()
     except Exception as error:  # noqa: BLE001 - somebody else's module may raise anything
-        problem = f"cannot be loaded from {announced.value!r}: {type(error).__name__}: {error}"
+        problem = f"cannot be loaded from {announced.value!r}: {said(error)}"
         raise InvalidGameError(name, problem) from None
     if not (inspect.isclass(found) and issubclass(found, Game)):
         problem = f"is announced as {announced.value!r}: expected a class derived from lookup.Game"
@@ -99,6 +108,8 @@ def _known() -> str:
 def _run(path: Path) -> ModuleType:
     """The module of a file, run if it has not been in this process."""
     try:
+        if not (stat.S_ISREG(mode := path.stat().st_mode) or stat.S_ISDIR(mode)):
+            raise InvalidGameError(str(path), "cannot be read: it is no file")  # a pipe may never end
         content = path.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
@@ -108,24 +119,29 @@ def _run(path: Path) -> ModuleType:
 
 @cache
 def _module(path: Path, content: bytes) -> ModuleType:
-    module = ModuleType(f"endtable_game_{len(_modules)}_{re.sub(r'[^A-Za-z0-9_]', '_', path.stem)}")
+    name = f"endtable_game_{len(_modules)}_{re.sub(r'[^A-Za-z0-9_]', '_', path.stem)}"
+    module = ModuleType(name)
     module.__file__ = str(path)
     try:
         code = compile(content, str(path), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:  # the last two: nesting
         line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        reason = getattr(error, "msg", error)
+        reason = getattr(error, "msg", None) or said(error)
         raise InvalidGameError(path.name, f"is not Python{line}: {reason}") from None
-    setattr(module, SOURCE, content.decode("utf-8", "replace"))
-    sys.modules[module.__name__] = module
+    setattr(module, SOURCE, importlib.util.decode_source(content))
+    sys.modules[name] = module
     sys.path.insert(0, str(path.parent))  # as if it were run: modules beside it are found
     try:
         exec(code, module.__dict__)  # noqa: S102 - the file that the user asked to run
-    except (Exception, SystemExit) as error:  # noqa: BLE001 - a user's file may raise anything
-        del sys.modules[module.__name__]
-        raise InvalidGameError(path.name, f"fails{_where(error, path)}: {_said(error)}") from None
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a user's file may raise anything
+        sys.modules.pop(name, None)
+        raise InvalidGameError(path.name, f"fails{_where(error, path)}: {said(error)}") from None
     finally:
-        sys.path.remove(str(path.parent))
+        with suppress(ValueError):  # the file may have changed it, or taken another
+            sys.path.remove(str(path.parent))
+    module.__name__ = name
     _modules.append(module)
     return module
 
@@ -137,10 +153,6 @@ def _where(error: BaseException, path: Path) -> str:
     """The last line of a file that led to an error."""
     lines = [at.lineno for at in traceback.extract_tb(error.__traceback__) if at.filename == str(path)]
     return f" in line {lines[-1]}" if lines else ""
-
-
-def _said(error: BaseException) -> str:
-    return " ".join(f"{type(error).__name__}: {error}".split())
 
 
 def _choose(source: str, module: ModuleType, name: str) -> type[Game]:
@@ -170,13 +182,13 @@ def _usable(game: type[Game], source: str) -> type[Game]:
     if missing := sorted(getattr(game, "__abstractmethods__", ())):
         said = (f"{name} ({_REQUIRED[name]})" if name in _REQUIRED else name for name in missing)
         raise InvalidGameError(source, f"lacks {', '.join(said)} in class {game.__name__}")
+    if not isinstance(game.name, str) or not NAME.fullmatch(game.name):
+        problem = f"has the name {quoted(game.name)}: expected small letters, digits, '-' between words"
+        raise InvalidGameError(source, problem)
     if game.name in GAMES and not game.is_ours():
         raise InvalidGameError(
             source, f"has the name of a game of Endtable, {game.name!r}: expected another"
         )
-    if not isinstance(game.name, str) or not NAME.fullmatch(game.name):
-        problem = f"has the name {game.name!r}: expected small letters, digits, '-' between words"
-        raise InvalidGameError(source, problem)
     for field in fields(game):
         if field.type not in (int, bool, "int", "bool") or field.name in _REQUIRED:
             what = "is no parameter" if field.name in _REQUIRED else "is neither int nor bool"
@@ -211,8 +223,11 @@ def with_settings(game: type[Game], settings: Mapping[str, str]) -> Game:
             )
         values.setdefault(name, one.default)
     try:
-        return game.from_parameters(values)
-    except EndtableError:
+        made = game.from_parameters(values)
+    except (EndtableError, KeyboardInterrupt):
         raise
-    except Exception as error:  # noqa: BLE001 - a user's class may raise anything
-        raise InvalidGameError(game.name, f"cannot have these parameters: {_said(error)}") from None
+    except BaseException as error:  # noqa: BLE001 - a user's class may raise anything
+        raise InvalidGameError(game.name, f"cannot have these parameters: {said(error)}") from None
+    if not issubclass(type(made), Game):  # by its type: what the object says of itself may be anything
+        raise InvalidGameError(game.name, f"makes {quoted(made)}: expected a game of its class")
+    return made

@@ -1,4 +1,4 @@
-"""The source of a function as a syntax tree: what a compiler and a digest of rules start from."""
+"""The source of a function as a syntax tree, and what users' code raised, and where."""
 
 from __future__ import annotations
 
@@ -6,15 +6,21 @@ import ast
 import copy
 import linecache
 import traceback
+from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lookup.errors import EndtableError, GameError
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from types import FunctionType
 
 SOURCE = "__endtable_source__"
 """Where a module that we have run keeps its source: its file may be another by now."""
+
+_LONGEST_SAID = 300
 
 
 def failed_at(error: BaseException) -> str:
@@ -23,6 +29,32 @@ def failed_at(error: BaseException) -> str:
     own = [line for line in lines if SOURCE in line[0].f_globals]
     frame, number = (own or lines)[-1]
     return f"{Path(frame.f_code.co_filename).name}, line {number}: {frame.f_code.co_name}"
+
+
+def said(error: BaseException) -> str:
+    """What an error of somebody else's code says: in one line, and not at any length."""
+    try:
+        words = f"{type(error).__name__}: {error}"
+    except Exception:  # noqa: BLE001 - a user's class may have any text, or none
+        words = type(error).__name__
+    # Half of a character can be in a text, and not be printed.
+    words = " ".join(words.encode("utf-8", "backslashreplace").decode().split())
+    return words if len(words) <= _LONGEST_SAID else f"{words[:_LONGEST_SAID]}..."
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Whatever a user's code raises inside is said in one sentence; it may even try to end the process.
+
+    Raises:
+        GameError: it raised something.
+    """
+    try:
+        yield
+    except (EndtableError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        raise GameError(f"{failed_at(error)} fails: {said(error)}") from error
 
 
 def is_of_own_game(error: BaseException) -> bool:

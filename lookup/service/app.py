@@ -18,6 +18,7 @@ What takes microseconds is answered at once; all else in threads, so that nobody
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -144,6 +145,8 @@ def create_app(shelf: Shelf, log: AccessLog | None = None, rate: float | None = 
         ),
         Middleware(Faults),
     ]
+    for route in routes:  # for `$`, which they end with, a line break may follow
+        route.path_regex = re.compile(f"(?:{route.path_regex.pattern})\\Z")
     app = Starlette(routes=routes, middleware=middleware, exception_handlers=HANDLERS)
     app.router.redirect_slashes = False  # a redirect would repeat whatever host the request named
     app.state.shelf = shelf

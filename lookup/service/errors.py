@@ -133,7 +133,7 @@ def _http(request: Request, error: Exception) -> JSONResponse:
     """What the routing itself refuses: no such page, no such method."""
     assert isinstance(error, HTTPException)
     kind = Kind(error.status_code, HTTP_CODES.get(error.status_code, "bad_request"))
-    asked = f"{request.method} {_quoted(request.scope['path'])}"
+    asked = f"{request.method[:_LONGEST_QUOTE]} {_quoted(request.scope['path'])}"
     return _answer(kind, f"{asked} is not answered here: {error.detail.lower()}", error.headers)
 
 
