@@ -146,7 +146,7 @@ def _accidents(sample: Sample, tables: Sequence[Sample], folder: Path, seed: int
         damaged("chunks exchanged, with other tables too", len(chunks) * len(all_chunks), exchanged),
         damaged(
             "random mutations",
-            MUTATIONS // len(tables),
+            -(-MUTATIONS // len(tables)),
             lambda one: mutated(data, others, places, first + one),
         ),
         Group("changed while it is open", sample, 500, partial(_changed_while_open, sample, first)),
