@@ -69,6 +69,9 @@ def run_groups(
     groups: Sequence[Group], tally: Tally, folder: Path, limits: Limits | None = None
 ) -> None:
     """Run a share of each group, spread over it, in children; and tell the tally."""
+    bounds = limits or Limits()
+    tally.figures["MiB that a case may add to the memory in use"] = bounds.resident >> 20
+    tally.figures["seconds that a case may take"] = bounds.seconds
     shares = [min(group.cases, tally.share(group.cases)) for group in groups]
     ends = list(accumulate(shares))
 
@@ -82,7 +85,7 @@ def run_groups(
         return group.run(one, own)
 
     with Progress.on_terminal().stage("files", "cases") as report:
-        endings = run_cases(ends[-1], work, folder, report, limits)
+        endings = run_cases(ends[-1], work, folder, report, bounds)
     for number, ending in sorted(endings.items()):
         group, one = case(number)
         if ending.problem:
@@ -143,7 +146,7 @@ def _accidents(sample: Sample, tables: Sequence[Sample], folder: Path, seed: int
         damaged("chunks exchanged, with other tables too", len(chunks) * len(all_chunks), exchanged),
         damaged(
             "random mutations",
-            MUTATIONS // len(tables),
+            -(-MUTATIONS // len(tables)),
             lambda one: mutated(data, others, places, first + one),
         ),
         Group("changed while it is open", sample, 500, partial(_changed_while_open, sample, first)),
