@@ -126,27 +126,27 @@ def check_texts(game: Game, indices: Sequence[int]) -> None:
     for index in _positions(game, indices):
         text = game.format(index)
         if not isinstance(text, str):
-            raise GameError(f"format returns {text!r} for index {index}: expected a text")
+            raise GameError(f"format returns {quoted(text)} for index {index}: expected a text")
         _check_printable(text, "format", f"index {index}")
         if (back := game.parse(text)) == index:
             continue
         if type(game).parse is Game.parse:
-            raise GameError(f"index {index} and index {back} have the same text {text!r}")
-        raise GameError(f"index {index} formats as {text!r}, which parses as index {back}")
+            raise GameError(f"index {index} and index {back} have the same text {quoted(text)}")
+        raise GameError(f"index {index} formats as {quoted(text)}, which parses as index {back}")
     text = game.format(game.start)
     if not isinstance(board := game.board(text), str):
-        raise GameError(f"board returns {board!r} for {text!r}: expected a text")
+        raise GameError(f"board returns {quoted(board)} for {quoted(text)}: expected a text")
     for bad in (*HOSTILE_TEXTS, f" {text}", f"{text} ", f"{text}\n", f"{text}\0"):
         try:
             index = game.parse(bad)
         except InvalidPositionError:
             continue
         except ValueError as error:
-            problem = f"parse raises {type(error).__name__} for {bad!r}, which is no position"
+            problem = f"parse raises {type(error).__name__} for {quoted(bad)}, which is no position"
             raise GameError(
                 f"{problem}: expected InvalidPositionError(text, 'what was expected')"
             ) from None
-        raise GameError(f"{bad!r} is not the text of a position, yet it parses as index {index}")
+        raise GameError(f"{quoted(bad)} is not the text of a position, yet it parses as index {index}")
 
 
 def _check_printable(text: str, rule: str, where: str) -> None:
@@ -164,7 +164,9 @@ def check_successors(game: Game, indices: Sequence[int]) -> None:
         end = game.terminal(index)
         if type(end) not in (int, Outcome) or end < 0 or (end and not end & 3):
             expected = "0, Outcome.WIN, Outcome.DRAW or Outcome.LOSS"
-            raise GameError(f"terminal says {end!r} for {named(game, index)}: expected {expected}")
+            raise GameError(
+                f"terminal says {quoted(end)} for {named(game, index)}: expected {expected}"
+            )
         if end > Outcome.WIN:
             if game.solver != "ordered":
                 raise GameError(f"{named(game, index)} has plies left, which only 'ordered' can solve")
@@ -202,10 +204,12 @@ def check_moves(game: Game, indices: Sequence[int]) -> None:
         for step in steps:
             _check_printable(step.text, "move_name", named(game, index))
             if step.end is None and game.components(step.position) != step.after:
-                raise GameError(f"move {step.text!r} of {named(game, index)} shows another position")
+                raise GameError(
+                    f"move {quoted(step.text)} of {named(game, index)} shows another position"
+                )
         for step in (*steps[:1], *steps[-1:]) if number < _PLAYED else ():
             if game.play(game.format(index), step.text) != step:
-                raise GameError(f"playing {step.text!r} in {named(game, index)} is not that move")
+                raise GameError(f"playing {quoted(step.text)} in {named(game, index)} is not that move")
 
 
 def check_predecessors(game: Game, indices: Sequence[int]) -> None:
@@ -289,7 +293,9 @@ def _positions(game: Game, indices: Sequence[int]) -> list[int]:
 
 def named(game: Game, index: int) -> str:
     """An index as messages show it: with its text, if it is a position."""
-    return f"index {index} ({game.format(index)!r})" if game.is_position(index) else f"index {index}"
+    return (
+        f"index {index} ({quoted(game.format(index))})" if game.is_position(index) else f"index {index}"
+    )
 
 
 def _neighbours(
@@ -303,7 +309,7 @@ def _neighbours(
     count = step(index, out)
     rule = f"{step.__name__} of {named(game, index)}"
     if type(count) is not int:
-        problem = f"{rule} returns {count!r}: expected how many it has listed"
+        problem = f"{rule} returns {quoted(count)}: expected how many it has listed"
         raise GameError(f"{problem} (is 'return' missing?)" if count is None else problem)
     if len(out) != most * parts + _ROOM_BEYOND:
         raise GameError(f"{rule} makes out longer or shorter: expected out[0] = ..., out[1] = ...")
@@ -321,7 +327,7 @@ def _neighbours(
             raise GameError(f"{rule} lists {count}, yet does not write out[{at}]")
         if type(other) is not int or not 0 <= other < game.size:
             expected = f"expected an index from 0 to {game.size - 1}"
-            raise GameError(f"{rule} lists {other!r}: {expected}")
+            raise GameError(f"{rule} lists {quoted(other)}: {expected}")
         if not game.is_position(other):
             raise GameError(f"{rule} lists {other}, which is not a position")
     return found

@@ -83,27 +83,31 @@ def _check_number(game: Game, what: str, least: int) -> None:
 
 def _check_solver(game: Game) -> None:
     if game.solver not in get_args(SolverKind):
-        raise GameError(f"solver is {game.solver!r}: expected one of {', '.join(get_args(SolverKind))}")
+        raise GameError(
+            f"solver is {quoted(game.solver)}: expected one of {', '.join(get_args(SolverKind))}"
+        )
     family = _FAMILIES.get(game.solver)
     if family and not isinstance(game, family):
-        problem = f"solver is {game.solver!r}: expected a class derived from lookup.{family.__name__}"
+        problem = (
+            f"solver is {quoted(game.solver)}: expected a class derived from lookup.{family.__name__}"
+        )
         raise GameError(problem)
 
 
 def _check_ends(game: Game) -> None:
     """`misere` and `stuck` say what the kind of solver can do."""
     if type(game.misere) is not bool:
-        raise GameError(f"misere is {game.misere!r}: expected True or False")
+        raise GameError(f"misere is {quoted(game.misere)}: expected True or False")
     stuck = game.stuck
     if type(stuck) not in (int, Outcome) or stuck not in (Outcome.LOSS, Outcome.DRAW, Outcome.WIN):
-        raise GameError(f"stuck is {stuck!r}: expected Outcome.LOSS, Outcome.DRAW or Outcome.WIN")
+        raise GameError(f"stuck is {quoted(stuck)}: expected Outcome.LOSS, Outcome.DRAW or Outcome.WIN")
     if game.solver in ("grundy", "heaps", "steps") and stuck != Outcome.LOSS:
         problem = f"in {game.solver!r} whoever cannot move loses, but this game says otherwise"
         raise GameError(f"{problem}: expected neither misere nor stuck, or solver 'retrograde'")
     if game.players == 1 and game.misere:
         raise GameError("misere has no meaning for one player: expected none, or solver 'retrograde'")
     if game.solver == "mask" and stuck != (Outcome.WIN if game.misere else Outcome.LOSS):
-        raise GameError(f"stuck is {stuck!r}: expected misere alone to say how a mask game ends")
+        raise GameError(f"stuck is {quoted(stuck)}: expected misere alone to say how a mask game ends")
 
 
 def _check_signature(
@@ -112,7 +116,7 @@ def _check_signature(
     if function is None:
         return
     if not callable(function):
-        raise GameError(f"{name} is {function!r}: expected a method {name}({', '.join(wanted)})")
+        raise GameError(f"{name} is {quoted(function)}: expected a method {name}({', '.join(wanted)})")
     taken = list(inspect.signature(function).parameters.values())
     fits = len([one for one in taken if one.default is one.empty]) <= len(wanted) <= len(taken)
     # The second one is an array to compiled code if that is its name, and a number otherwise.
@@ -131,10 +135,10 @@ def _check_masks(game: MaskGame) -> None:
                 f"a mask game has no {what} of its own: expected masks alone, or a plain Game"
             )
     if type(game.cells) is not int or game.cells < 0:
-        raise GameError(f"cells is {game.cells!r}: expected a whole number")
+        raise GameError(f"cells is {quoted(game.cells)}: expected a whole number")
     for mask in game.masks:
         if type(mask) is not int or not 0 < mask < 1 << game.cells:
             expected = f"a number with bits for the cells it fills, from 1 to {(1 << game.cells) - 1}"
-            raise GameError(f"{mask!r} is among the masks: expected {expected}")
+            raise GameError(f"{quoted(mask)} is among the masks: expected {expected}")
     if len(set(game.masks)) != len(game.masks):
         raise GameError("a mask is listed twice: expected each once")

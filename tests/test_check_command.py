@@ -237,6 +237,11 @@ WILD = [
     ("max_moves = 3", "max_moves = 3\n    table_name = '../x'", "table_name is '../x': expected small"),
     ("count = 0", "raise SystemExit(0)", "line 21: successors fails: SystemExit: 0"),
     ("return self.heap + 1", "raise SystemExit(0)", "line 14: size fails: SystemExit: 0"),
+    (
+        "max_moves = 3",
+        "max_moves = 3\n    def terminal(self, index):\n        return 'x' * 10**5",
+        f"terminal says '{'x' * 49}...{'x' * 49}' (100000 characters) for index 0",
+    ),
     ("count = 0", "raise ValueError('x' * 10**6)", f"ValueError: {'x' * 280}"),
     (
         "max_moves = 3",

@@ -285,7 +285,7 @@ class Game(Named):
         name: Any = self.move_name(index, after)
         if not isinstance(name, str):
             where = f"index {index} ({self.format(index)!r})"
-            raise GameError(f"move_name returns {name!r} in {where}: expected a text")
+            raise GameError(f"move_name returns {quoted(name)} in {where}: expected a text")
         return name
 
     def _in_play(self, components: tuple[int, ...]) -> tuple[int, ...]:
