@@ -208,7 +208,7 @@ def _change(tally: Tally, server: Server, path: Path, change: str, expected: obj
                     seen.append((one, server.get(one)))
                 except (OSError, HTTPException) as error:
                     seen.append((one, Reply(0, {}, repr(error).encode())))
-            time.sleep(0.01)
+            time.sleep(0.05)
 
     threads = [Thread(target=ask) for _ in range(2)]
     for thread in threads:
