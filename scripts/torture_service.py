@@ -86,8 +86,8 @@ def burst(tally: Tally, requests: int, connections: int, seed: int) -> None:
     chance = Random(seed)
     with lookup.open_tablebase() as tables, serving() as server:
         names = ("rota", "tactics-4x4", "tactics-4x5")
-        cases = []
-        for _ in range(requests):
+        cases = list[tuple[str, object]]()
+        while len(cases) < requests:
             table = tables[chance.choice(names)]
             text = table.game.format(chance.randrange(table.game.size))
             if table.get(text) is not None:
