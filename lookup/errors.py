@@ -27,7 +27,7 @@ facts are attributes, for programs.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,16 +55,14 @@ class EndtableError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         # Exception would call the class with the message, where it wants the facts: a pool of
         # processes never ends if an error cannot be had back from it.
-        return _raised_elsewhere, (type(self), self.args, self.__dict__)
+        return self._raised_elsewhere, (self.args, self.__dict__)
 
-
-def _raised_elsewhere(
-    kind: type[EndtableError], args: tuple[Any, ...], facts: dict[str, Any]
-) -> EndtableError:
-    """An error of another process."""
-    error = kind.__new__(kind, *args)
-    error.__dict__.update(facts)
-    return error
+    @classmethod
+    def _raised_elsewhere(cls, args: tuple[Any, ...], facts: dict[str, Any]) -> Self:
+        """An error of another process."""
+        error = cls.__new__(cls, *args)
+        error.__dict__.update(facts)
+        return error
 
 
 class CallerError(EndtableError):

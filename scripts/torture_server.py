@@ -141,7 +141,7 @@ def status_of(answer: bytes) -> int:
 def serving(
     *words: str | Path, first: str = "", tables: Path | None = None, through: tuple[str, ...] = ()
 ) -> Iterator[Server]:
-    """A server on a free port, killed in the end if it still runs.
+    """A server on a free port, stopped in the end if it still runs.
 
     `first` is Python that it runs before anything else: to make times shorter and tables larger.
     `through` is a command that runs another.
@@ -174,6 +174,9 @@ def serving(
                 raise RuntimeError(f"lookup serve does not start: {errors.read_text()}")
             yield Server(process, int(announced[1]), errors)
         finally:
+            process.terminate()  # so that it takes its temporary folders along
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(PATIENCE)
             process.kill()
             process.wait()
             assert process.stdout

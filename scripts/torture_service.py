@@ -86,8 +86,8 @@ def burst(tally: Tally, requests: int, connections: int, seed: int) -> None:
     chance = Random(seed)
     with lookup.open_tablebase() as tables, serving() as server:
         names = ("rota", "tactics-4x4", "tactics-4x5")
-        cases = []
-        for _ in range(requests):
+        cases = list[tuple[str, object]]()
+        while len(cases) < requests:
             table = tables[chance.choice(names)]
             text = table.game.format(chance.randrange(table.game.size))
             if table.get(text) is not None:
@@ -208,7 +208,7 @@ def _change(tally: Tally, server: Server, path: Path, change: str, expected: obj
                     seen.append((one, server.get(one)))
                 except (OSError, HTTPException) as error:
                     seen.append((one, Reply(0, {}, repr(error).encode())))
-            time.sleep(0.01)
+            time.sleep(0.05)
 
     threads = [Thread(target=ask) for _ in range(2)]
     for thread in threads:

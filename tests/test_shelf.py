@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import threading
@@ -13,6 +14,7 @@ import pytest
 
 import lookup
 from lookup.service import shelf as shelf_module
+from lookup.service.app import create_app
 from lookup.service.arena import MEMORY
 from lookup.service.errors import BusyError
 from lookup.service.shelf import REMEMBERED_FORMULAS, Shelf
@@ -234,6 +236,31 @@ def test_a_table_that_is_replaced_all_the_time_is_not_waited_for(
         shelf.open_file("tactics-3x3")
     monkeypatch.undo()
     assert content_of(shelf) == path.read_bytes()
+
+
+def test_a_file_that_is_cut_while_it_is_sent_breaks_off_in_a_line(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = folder / "tactics-3x3.h5"
+    app = create_app(Shelf(lookup.open_tablebase(folder)))
+    sent: list[Any] = []
+
+    async def ask() -> None:
+        async def receive() -> Any:
+            await asyncio.sleep(60)
+
+        async def send(message: Any) -> None:
+            os.truncate(path, 100)  # at the first of them, which tells the length
+            sent.append(message)
+
+        scope = {"type": "http", "method": "GET", "path": "/api/tables/tactics-3x3/file", "headers": []}
+        await app({**scope, "query_string": b""}, receive, send)
+
+    asyncio.run(ask())
+    assert [one["type"] for one in sent] == ["http.response.start"]  # and no end of it
+    (record,) = caplog.records
+    assert record.getMessage() == "/api/tables/tactics-3x3/file: the file was cut while it was sent"
+    assert not record.exc_info
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])

@@ -79,6 +79,10 @@ class TooManyRequestsError(LaterError):
         super().__init__(f"you ask too often: expected no request for {seconds} s", seconds)
 
 
+class CutShortError(Exception):
+    """A file that became shorter while it was sent: half an answer, which cannot be finished."""
+
+
 class Kind(NamedTuple):
     """How a kind of error is answered."""
 
@@ -167,6 +171,8 @@ class Faults:
             await self._app(scope, receive, watched)
         except ClientDisconnect:
             pass  # whoever asked has gone: nobody is there to be told
+        except CutShortError:
+            log.warning("%s: the file was cut while it was sent", scope["path"])
         except Exception as error:
             log.exception("%s", scope["path"])
             if begun:

@@ -18,7 +18,7 @@ import orjson
 from starlette.datastructures import Headers
 from starlette.responses import FileResponse, Response
 
-from lookup.service.errors import OtherDigestError, RangeError
+from lookup.service.errors import CutShortError, OtherDigestError, RangeError
 from lookup.service.requests import digest_of
 
 if TYPE_CHECKING:
@@ -137,9 +137,18 @@ class RangedFile(FileResponse):
         if scope["method"] != "GET" or not _is_range(given):
             scope = {**scope, "headers": [pair for pair in scope["headers"] if pair[0] != b"range"]}
 
+        missing = 0  # bytes that were announced and not sent yet
+
         async def checked(message: Message) -> None:
-            if message.get("status") == 416:
-                raise RangeError(given, Headers(raw=message["headers"])["content-range"])
+            nonlocal missing
+            if message["type"] == "http.response.start":
+                headers = Headers(raw=message["headers"])
+                if message["status"] == 416:
+                    raise RangeError(given, headers["content-range"])
+                missing = int(headers["content-length"]) if scope["method"] == "GET" else 0
+            missing -= len(message.get("body", b""))
+            if message.get("more_body") is False and missing > 0:
+                raise CutShortError(self.filename)
             await send(message)
 
         await super().__call__(scope, receive, checked)

@@ -36,11 +36,15 @@ class Wanted(NamedTuple):
     skipped: frozenset[str] = frozenset()
 
 
-_NAMED = ("__init_subclass__", "__setattr__", "__delattr__", "is_ours", "command", "build_command")
+_NAMED = (
+    *("__init_subclass__", "__setattr__", "__delattr__", "__reduce__"),
+    *("is_ours", "command", "build_command"),
+)
+_ERRORS = ("__reduce__", "_raised_elsewhere")
 _RESPONSES = ("value", "move", "probe", "single_move", "board", "line", "_formula")
 
 FIRST = (
-    Wanted("lookup.errors"),
+    Wanted("lookup.errors", None, frozenset(f"EndtableError.{name}" for name in _ERRORS)),
     Wanted("lookup.values", frozenset(("Outcome", "_OPPOSITES", "WORDS", "Value"))),
     Wanted("lookup.answers"),
     Wanted("lookup.games.parameters", frozenset(("MOST", "Parameter", "checked"))),
