@@ -67,9 +67,10 @@ class Search(Method):
         self._plies[won] = 0
         at, end = 0, len(won)
         known = views(engine, self._outcome, self._plies, places, sources, queue)
+        tell = _tell_sources(engine)
         while at < end:
-            low, at = at, min(end, at + steps.step)
-            end = _tell_sources(engine)(low, at, end, *known)
+            end = tell(at, at + steps.step, end, *known)
+            at = min(at + steps.step, end)
             report(2 * size + at, 3 * size)
         report(3 * size, 3 * size)
 
@@ -134,9 +135,14 @@ def _tell_sources(
     sources: Sequence[int],
     queue: MutableSequence[int],
 ) -> int:
-    """Go on from a stretch of the queue; returns its new end."""
-    for at in range(low, high):
+    """Go on from a stretch of the queue, with what is added to it on the way; returns the new end.
+
+    A clock has one position at each distance: to stop after each would take longer than the search.
+    """
+    at = low
+    while at < min(high, end):
         here = queue[at]
+        at += 1
         for which in range(places[here], places[here + 1]):
             source = sources[which]
             if plies[source] == NEVER:
