@@ -95,7 +95,7 @@ def _installed(version: str, folder: Path, environment: dict[str, str]) -> str:
     python = str(folder / ("Scripts" if os.name == "nt" else "bin") / "python")
     for command in (
         [f"python{version}", "-m", "venv", str(folder)],
-        [python, "-m", "pip", "install", "-q", f"{ROOT}[fast]"],
+        [python, "-m", "pip", "install", "-q", "--no-compile", f"{ROOT}[fast]"],
         [python, "-c", "import numba, builder.build"],
     ):
         if subprocess.run(

@@ -32,13 +32,6 @@ def flipped(data: bytes, number: int) -> bytes:
     return bytes(damaged)
 
 
-def any_bit_flipped(data: bytes, number: int) -> bytes:
-    """Any one bit of all."""
-    damaged = bytearray(data)
-    damaged[number // 8] ^= 1 << number % 8
-    return bytes(damaged)
-
-
 def with_length(data: bytes, length: int) -> bytes:
     """What is said to be the length of the file is another."""
     return data[:_END_OF_FILE] + length.to_bytes(8, "little") + data[_END_OF_FILE + 8 :]

@@ -38,7 +38,7 @@ def test_some_games_at_random() -> None:
     assert not tally.failures
     games = {kind for kind in tally.counts if kind.startswith("solved again, at random: ")}
     assert len(games) == 10
-    assert tally.counts["positions solved again, at random"][SAME] > 100
+    assert tally.figures["positions of games at random"] > 100
 
 
 def test_a_table_of_several_kinds() -> None:
@@ -46,7 +46,7 @@ def test_a_table_of_several_kinds() -> None:
     larger_tables(tally, ["tactics-3x3", "clock-1-9"])
     assert not tally.failures
     assert tally.counts["solved again: mask"] == {SAME: 1}
-    assert tally.counts["positions solved again: distance"] == {SAME: 10}
+    assert tally.figures["positions solved again: distance"] == 10
 
 
 def test_the_campaign_has_tables_of_every_kind() -> None:
