@@ -24,7 +24,7 @@ from torture_builds_cases import CASES
 from torture_builds_lab import Lab, SpoiledError
 from torture_builds_room import full, refused
 from torture_builds_together import at_once, read_meanwhile
-from torture_child import REMOVALS
+from torture_child import REMOVAL
 
 from lookup.progress import Progress
 
@@ -38,10 +38,13 @@ if TYPE_CHECKING:
 CALLS = 100
 """Calls of a case that are disturbed, at most: all of them if there are no more, else some at random."""
 
-MOMENTS = 15
+ROUND = 5
+"""Disturbances of a case one after the other before it may finish."""
+
+MOMENTS = 8
 """Rounds of random kills of each case: up to four kills, and a run that may finish."""
 
-SIGNALS = 8
+SIGNALS = 4
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 
 
@@ -58,24 +61,30 @@ def campaign(tally: Tally) -> None:
                 part(lab, report)
 
 
-def _calls(lab: Lab, name: str) -> list[int]:
-    """The calls of a case to disturb, by number."""
+def _rounds(lab: Lab, name: str) -> list[list[int]]:
+    """The calls of a case to disturb, by number; those of a round one after the other in one folder."""
     calls = lab.references[name].calls
-    return sorted(lab.random.sample(range(1, calls + 1), min(calls, lab.tally.share(CALLS))))
+    chosen = lab.random.sample(calls, min(len(calls), lab.tally.share(CALLS)))
+    return [sorted(chosen[low : low + ROUND]) for low in range(0, len(chosen), ROUND)]
 
 
 def killed_at_calls(lab: Lab, report: Report) -> None:
     """Kill each case before each call."""
     for number, name in enumerate(lab.names):
-        for call in _calls(lab, name):
+        for calls in _rounds(lab, name):
+            kind = f"killed at calls: {_kind(name)}"
 
-            def work(folder: Path, name: str = name, call: int = call) -> str:
-                end = lab.run(name, folder, kill=call)
-                found = lab.look(name, folder)
+            def work(
+                folder: Path, name: str = name, calls: list[int] = calls, kind: str = kind
+            ) -> str:
+                for call in calls:
+                    end = lab.run(name, folder, kill=call)
+                    found = lab.look(name, folder)
+                    lab.tally.add(kind, found if end.code else "finished before")
                 lab.finish(name, folder)
-                return found if end.code == -signal.SIGKILL else "finished before"
+                return "and a rerun succeeds"
 
-            lab.trial(f"killed at calls: {_kind(name)}", name, f"killed at call {call}", work)
+            lab.trial(kind, name, f"killed at calls {calls}", work)
         report(number + 1, len(lab.names))
 
 
@@ -87,14 +96,15 @@ def killed_at_moments(lab: Lab, report: Report) -> None:
             span = 1.1 * lab.references[name].seconds
             moments = [lab.random.uniform(0, span) for _ in range(lab.random.randint(1, 4))]
 
-            def work(folder: Path, name: str = name, moments: list[float] = moments) -> str:
+            def work(
+                folder: Path, name: str = name, moments: list[float] = moments, kind: str = kind
+            ) -> str:
                 for moment in moments:
                     end = lab.run(name, folder, signal=signal.SIGKILL, seconds=moment)
                     found = lab.look(name, folder)
-                    if moment is not moments[-1]:
-                        lab.tally.add(kind, found if end.code else "finished before")
+                    lab.tally.add(kind, found if end.code else "finished before")
                 lab.finish(name, folder)
-                return found if end.code else "finished before"
+                return "and a rerun succeeds"
 
             lab.trial(kind, name, f"killed after {moments} s", work)
         report(number + 1, len(lab.names))
@@ -103,22 +113,31 @@ def killed_at_moments(lab: Lab, report: Report) -> None:
 def failed_at_calls(lab: Lab, report: Report) -> None:
     """Let each call of each case fail."""
     for number, name in enumerate(lab.names):
-        for call in _calls(lab, name):
+        for calls in _rounds(lab, name):
             reason = lab.random.choice(ERRORS)
+            kind = f"failed at calls: {_kind(name)}"
 
-            def work(folder: Path, name: str = name, call: int = call, reason: int = reason) -> str:
-                end = lab.run(name, folder, fail=call, errno=reason)
-                if end.code and not end.is_sentence:
-                    raise SpoiledError("no plain sentence", end.error)
-                # What could not be removed stays for the next time.
-                found = lab.look(name, folder, clean=end.failed not in REMOVALS)
-                if not end.code and found != "the new is there":
-                    raise SpoiledError("a failure is passed over", f"{end.failed}: {found}")
+            def work(
+                folder: Path,
+                name: str = name,
+                calls: list[int] = calls,
+                reason: int = reason,
+                kind: str = kind,
+            ) -> str:
+                for call in calls:
+                    end = lab.run(name, folder, fail=call, errno=reason)
+                    if end.code and not end.is_sentence:
+                        raise SpoiledError("no plain sentence", f"at {call}: {end.error}")
+                    # What could not be removed stays for the next time.
+                    found = lab.look(name, folder, clean=end.failed != REMOVAL)
+                    if not end.code and found != "the new is there":
+                        raise SpoiledError("a failure is passed over", f"{end.failed}: {found}")
+                    lab.tally.add(kind, found if end.code else "made no difference")
                 lab.finish(name, folder)
-                return found if end.code else "made no difference"
+                return "and a rerun succeeds"
 
             shown = errno.errorcode[reason]
-            lab.trial(f"failed at calls: {_kind(name)}", name, f"{shown} at call {call}", work)
+            lab.trial(kind, name, f"{shown} at calls {calls}", work)
         report(number + 1, len(lab.names))
 
 
@@ -142,8 +161,7 @@ def signalled(lab: Lab, report: Report) -> None:
                     is_command: bool = is_command,
                 ) -> str:
                     end = lab.run(name, folder, signal=which, seconds=moment)
-                    lines = [line for line in end.error.splitlines() if "needs about" not in line]
-                    in_order = end.code == told[0] and lines == [f"error: {told[1]}"]
+                    in_order = end.code == told[0] and end.said == [f"error: {told[1]}"]
                     if is_command and end.code and not in_order:
                         raise SpoiledError("does not end in order", f"{end.code}: {end.error}")
                     lab.look(name, folder, clean=is_command)

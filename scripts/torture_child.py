@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -31,7 +32,10 @@ CHANGES = frozenset(
 )  # fmt: skip
 """Calls of the system, by the names that Python has for them, around which it matters when one is killed."""
 
-REMOVALS = ("unlink", "remove", "rmdir", "close")
+REMOVAL = "removal"
+"""What a call is called that fails while something is removed."""
+
+_ESTIMATE = re.compile(r"\S+: [\d,]+ positions, needs about ")  # which a build says before it starts
 
 
 class Ended(NamedTuple):
@@ -39,15 +43,20 @@ class Ended(NamedTuple):
 
     code: int | None
     seconds: float
-    calls: int
+    calls: list[str]
     failed: str
     """The call that was made to fail."""
     error: str
 
     @property
+    def said(self) -> list[str]:
+        """Its lines, besides those that say what a build needs."""
+        return [line for line in self.error.splitlines() if not _ESTIMATE.match(line)]
+
+    @property
     def is_sentence(self) -> bool:
-        """Whether it failed as a command may: one line, besides those that say what a build needs."""
-        lines = [line for line in self.error.splitlines() if " needs about " not in line]
+        """Whether it failed as a command may."""
+        lines = self.said
         said = len(lines) == 1 and lines[0].startswith("error: ") and "a fault of ours" not in lines[0]
         return self.code in (1, 2) and said and len(lines[0]) < 400
 
@@ -138,7 +147,7 @@ class _Child:
         error = self._log.read_text(errors="replace")
         self._log.unlink()
         seconds = time.monotonic() - self._started
-        return Ended(code, seconds, int(calls or 0), failed, error)
+        return Ended(code, seconds, calls.split(","), failed, error)
 
     def _read(self, seconds: float) -> bytes | None:
         """What it says, nothing at its end; None if it says nothing for so long."""
@@ -154,12 +163,13 @@ class _Watch:
     """Counts calls that change files, and kills the process or lets a call fail."""
 
     def __init__(self, request: dict[str, Any]) -> None:
-        self.calls, self.failed = 0, ""
+        self.calls: list[str] = []
+        self.failed = ""
         self._kill, self._fail = request.get("kill"), request.get("fail")
         self._errno = request.get("errno", 0)
         self._lock = threading.Lock()
 
-    def __call__(self, _frame: FrameType, event: str, called: Any) -> None:
+    def __call__(self, frame: FrameType, event: str, called: Any) -> None:
         if event != "c_call" or called.__name__ not in CHANGES:
             return
         owner = getattr(called, "__self__", None)
@@ -169,13 +179,22 @@ class _Watch:
         if not is_file and name not in ("posix", "io", "_io", "fcntl"):
             return
         with self._lock:
-            self.calls += 1
-            number = self.calls
+            self.calls.append(called.__name__)
+            number = len(self.calls)
         if number == self._kill:
             os.kill(os.getpid(), signal.SIGKILL)
-        if number == self._fail:
-            self.failed = called.__name__
+        if number == self._fail and called.__name__ != "close":  # or else it would stay open
+            self.failed = REMOVAL if _removes(frame) else called.__name__
             raise OSError(self._errno, os.strerror(self._errno))
+
+
+def _removes(frame: FrameType | None) -> bool:
+    """Whether it is called to remove something."""
+    while frame:
+        if frame.f_code.co_name in ("unlink", "rmtree", "rmdir"):
+            return True
+        frame = frame.f_back
+    return False
 
 
 def _is_shown(file: Any) -> bool:
@@ -216,7 +235,8 @@ def _work(request: dict[str, Any], log: Path, told: int, waits: int) -> NoReturn
         threading.setprofile(None)
     sys.stdout.flush()
     sys.stderr.flush()
-    os.write(told, f"{watch.calls} {watch.failed}".encode())
+    calls = ",".join(watch.calls) if "count" in request else ""
+    os.write(told, f"{calls} {watch.failed}".encode())
     os._exit(code)
 
 

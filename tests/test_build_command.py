@@ -147,16 +147,22 @@ def test_verify_takes_names_too() -> None:
     assert run("build-tables", "verify", "rota").out == "rota: 3,790 positions follow from the rules\n"
 
 
-def test_an_interrupted_build_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [(signal.SIGINT, 130, "error: interrupted"), (signal.SIGTERM, 143, "error: terminated")],
+)
+def test_a_build_that_is_stopped_says_so_and_leaves_nothing(
+    how: signal.Signals, code: int, said: str, tmp_path: Path
+) -> None:
     words = ["-m", "builder.cli", "tactics", "--rows", "4", "--cols", "5", "--engine", "python"]
     with subprocess.Popen(
         [sys.executable, *words, "--out", tmp_path], stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as child:
         while not list(tmp_path.iterdir()):
             time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(how)
         _, error = child.communicate()
-    assert (child.returncode, one_line(Result(130, "", error))) == (130, "error: interrupted")
+    assert (child.returncode, one_line(Result(code, "", error))) == (code, said)
     assert list(tmp_path.iterdir()) == []
 
 
