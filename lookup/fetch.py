@@ -82,13 +82,13 @@ def fetch(
             for table in missing:
                 begun.append(parts.path(table.entry))
                 _obtain(source, table.entry, begun[-1], progress)
+            for table in missing:
+                put_in_place(parts.path(table.entry), table.path)
         except BaseException:
             if not source.goes_on:  # copies would only take room until then
                 for part in begun:
                     part.unlink(missing_ok=True)
             raise
-        for table in missing:
-            put_in_place(parts.path(table.entry), table.path)
     return tables
 
 
