@@ -6,7 +6,8 @@
 
 Whoever writes holds a lock on the `.tmp`. One that nobody holds is of a process that was killed: the
 next that writes the same name removes it, and folders whose mark is gone. The number of a process
-proves nothing: others have had it since, and containers and machines that share a folder have their own.
+proves nothing: others may have it by now, and containers and machines that share a folder have their
+own.
 """
 
 from __future__ import annotations
@@ -131,17 +132,14 @@ def _new(path: Path) -> tuple[Path, int | None]:
     """A new file beside `path`, and the handle by which it is held until that is closed."""
     while True:
         temporary = path.parent / f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}.tmp"
-        temporary.touch(exist_ok=False)
+        held = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
         if os.name == "nt":
-            return temporary, None  # what is open there cannot be renamed
-        held: int | None = None
-        with suppress(FileNotFoundError):
-            held = os.open(temporary, os.O_RDWR)
-            # Shared, so that others may read it; who sweeps asks for more.
-            if try_lock(held, shared=True) is not False and is_at(held, temporary):
-                return temporary, held
-        if held is not None:  # swept before it was held
-            os.close(held)
+            os.close(held)  # what is open there cannot be renamed
+            return temporary, None
+        # Shared, so that others may read it; who sweeps asks for more.
+        if try_lock(held, shared=True) is not False and is_at(held, temporary):
+            return temporary, held
+        os.close(held)  # swept before it was held
 
 
 def _sweep(path: Path) -> None:
@@ -172,13 +170,11 @@ def _leftovers(path: Path, kind: str) -> Iterator[Path]:
 
 def _remove_if_abandoned(temporary: Path) -> None:
     """Remove a temporary file that nobody writes to any more."""
-    try:
+    handle: int | None = None
+    with suppress(PermissionError):  # of another user
         handle = os.open(temporary, os.O_RDWR)
-    except PermissionError:  # of another user
-        handle, is_free = None, None
-    else:
-        is_free = try_lock(handle)
     try:
+        is_free = None if handle is None else try_lock(handle)
         if is_free is None:
             is_free = temporary.stat().st_mtime < time.time() - KEPT_SECONDS
         if is_free:

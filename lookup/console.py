@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 MISTAKE, FAILURE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
+_SOON = 0.01  # seconds
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 TableArgument: TypeAlias = Annotated[
@@ -61,7 +62,7 @@ def application(summary: str) -> typer.Typer:
 def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> NoReturn:
     """Run a command and exit: 0 if all went well, 2 for a user's mistake, 1 for a failure.
 
-    What interrupts or terminates it lets it tidy up: temporary files go, and a bar gives back the cursor.
+    What interrupts or terminates it lets it tidy up: temporary files go, and bars give back the cursor.
     """
     try:
         with _terminated_in_order():
@@ -93,28 +94,41 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     sys.exit(code if isinstance(code, int) else 0)
 
 
-class _Terminated(BaseException):  # noqa: N818 - no error, like KeyboardInterrupt
+class _Terminated(BaseException):
     """The process was asked to end."""
 
 
 @contextmanager
 def _terminated_in_order() -> Iterator[None]:
-    """Makes an exception of SIGTERM; a second one ends the process at once."""
+    """Makes an exception of SIGTERM, and lets no signal be lost; a second SIGTERM ends at once."""
 
     def end(number: int, _frame: FrameType | None) -> None:
         signal.signal(number, signal.SIG_DFL)
         raise _Terminated
+
+    def lost(unraisable: sys.UnraisableHookArgs) -> None:
+        """A signal came where exceptions are passed over, as in callbacks of HDF5: it comes again."""
+        if unraisable.exc_type not in (_Terminated, KeyboardInterrupt):
+            hook(unraisable)
+            return
+        number = signal.SIGINT
+        if unraisable.exc_type is _Terminated:
+            number = signal.SIGTERM
+            signal.signal(number, end)
+        threading.Timer(_SOON, os.kill, (os.getpid(), number)).start()
 
     # Others may have their own ways, and only the main thread may change them.
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
         yield
         return
+    hook, sys.unraisablehook = sys.unraisablehook, lost
     signal.signal(signal.SIGTERM, end)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        sys.unraisablehook = hook
 
 
 def find_file(table: str, directories: list[Path] | None = None) -> Path:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lookup.progress import Report
 
 CALLS = 100
-"""Calls of a case that are disturbed, at most: all of them if there are no more, else some at random."""
+"""Calls of a case that are disturbed, at most: all if there are no more, else some at random."""
 
 ROUND = 5
 """Disturbances of a case one after the other before it may finish."""
@@ -74,9 +74,7 @@ def killed_at_calls(lab: Lab, report: Report) -> None:
         for calls in _rounds(lab, name):
             kind = f"killed at calls: {_kind(name)}"
 
-            def work(
-                folder: Path, name: str = name, calls: list[int] = calls, kind: str = kind
-            ) -> str:
+            def work(folder: Path, name: str = name, calls: list[int] = calls, kind: str = kind) -> str:
                 for call in calls:
                     end = lab.run(name, folder, kill=call)
                     found = lab.look(name, folder)

@@ -35,7 +35,7 @@ from lookup.site.export import export_site
 from lookup.tablebase import open_tablebase
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from typing import TypeAlias
 
     Work: TypeAlias = Callable[[Path, str], None]
@@ -57,9 +57,9 @@ class Case(NamedTuple):
     keeps: tuple[str, ...] = ()
 
 
-def prepare() -> None:
-    """Make this process one in which small work goes the ways of large work."""
-    builder.cli.CATALOGUE = tuple(map(find_game, SMALL))
+def prepare(names: Sequence[str]) -> None:
+    """Make this process one in which small work goes the ways of large work, ready for some cases."""
+    builder.cli.CATALOGUE = tuple(map(find_game, SMALL))  # type: ignore[attr-defined]
     checkpoints.SHARE = float("inf")
     lookup.download.PAUSES = (0.01,) * 4
     mask._WHOLE_SCORES = 9  # noqa: SLF001 - as tests of checkpoints do
@@ -69,18 +69,19 @@ def prepare() -> None:
     retrograde._SLICE = 1 << 12  # noqa: SLF001
     # What is compiled or imported here is there in all processes that are forked from this one.
     with tempfile.TemporaryDirectory() as folder:
-        for name in (*SMALL, *LONG):
+        for name in (*SMALL, *(one for one in LONG if f"build long {one}" in names)):
             build_table(find_game(name), Path(folder))
     typer.main.get_command = cache(typer.main.get_command)
     for app, words in ((builder.cli.app, ["list", "rota"]), (lookup.cli.app, ["list"])):
         with contextlib.redirect_stdout(io.StringIO()):
             app(words, standalone_mode=False)
-    for module in ("pyarrow.parquet", "lookup.fetch", "lookup.export.parquet"):
-        import_module(module)
+    if "export parquet" in names:
+        import_module("lookup.export.parquet")
+    import_module("lookup.fetch")
 
 
 def older(name: str, path: Path) -> None:
-    """Write a table as if the rules had been others: sound, and with another value for the first index."""
+    """Write a table as if the rules had been others: sound, with another value for the first index."""
     game = find_game(name)
     solution = execute(solver_of(game).plan(game, Engine.PYTHON))
     columns = []
@@ -148,13 +149,14 @@ def _long_build(name: str, folder: Path, _address: str) -> None:
     build_table(find_game(name), folder / "out", patience=0, force=True)
 
 
+BUILD = "build-tables tactics --rows 3 --cols 3 --force --out FOLDER/out"
 BUNDLE = "build-tables bundle FOLDER/out/{} --table tactics-3x3 --table clock-4-2"
 FETCH = "lookup fetch {} --to FOLDER/out"
 EXPORT = "lookup export {} --output FOLDER/out/export"
 
 CASES: dict[str, Case] = {
-    "build new": Case(_nothing, _does("build-tables tactics --rows 3 --cols 3 --force --out FOLDER/out")),
-    "build over": Case(_old_table, _does("build-tables tactics --rows 3 --cols 3 --force --out FOLDER/out")),
+    "build new": Case(_nothing, _does(BUILD)),
+    "build over": Case(_old_table, _does(BUILD)),
     "build set": Case(_old_set, _does("build-tables --force --out FOLDER/out")),
     **{
         f"build long {name}": Case(_nothing, partial(_long_build, name), (f".{name}.h5.build",))

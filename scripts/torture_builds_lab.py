@@ -31,7 +31,7 @@ LEFTOVER = re.compile(r"\.(?P<name>.+)\.\d+\.[0-9a-f]{8}\.(?P<kind>tmp|new|old)"
 """What a process that was killed may leave; and what its case `keeps`."""
 
 
-MEMORY = Path("/dev/shm")  # noqa: S108 - only folders of our own there
+MEMORY = Path("/dev/shm")
 
 
 class SpoiledError(Exception):
@@ -56,7 +56,7 @@ class Lab:
 
     def __init__(self, tally: Tally, names: Iterable[str] = CASES) -> None:
         self.tally, self.names = tally, tuple(names)
-        self.random = random.Random(tally.seed)  # noqa: S311
+        self.random = random.Random(tally.seed)
         self.references: dict[str, Reference] = {}
         self._number = 0
 
@@ -69,7 +69,7 @@ class Lab:
         self._root = Path(self._folder.name)
         os.environ["no_proxy"] = "127.0.0.1"
         self._server = _Server(self._root / "served")
-        self._children = Children().__enter__()
+        self._children = Children(self.names).__enter__()
         for name in self.names:
             self.references[name] = self._reference(name)
         return self
@@ -110,7 +110,7 @@ class Lab:
         return ends
 
     def trial(self, kind: str, name: str, case: str, work: Callable[[Path], str]) -> None:
-        """Do `work` in a fresh folder of the case `name`; it says how it ended. `case` is how to repeat it."""
+        """Do `work`, which says how it ended, in a fresh folder; `case` is how to repeat it."""
         folder = self.fresh(name)
         try:
             self.tally.add(kind, work(folder))
@@ -132,7 +132,9 @@ class Lab:
         quick = self.run(name, folder)
         after = content(folder / "out")
         if quick.code or any(one.startswith(".") for one in after):
-            raise SpoiledError("fails undisturbed", f"{name}: {quick.code}, {sorted(after)}, {quick.error}")
+            raise SpoiledError(
+                "fails undisturbed", f"{name}: {quick.code}, {sorted(after)}, {quick.error}"
+            )
         for path in (folder / "out").rglob("*.h5"):
             table = TableFile(path)
             table.check_chunks()
@@ -176,7 +178,9 @@ class Lab:
         found = {one: now.get(one) for one in before.keys() | after.keys()}
         if found == {one: after.get(one) for one in found}:
             return "the new is there"
-        return "the old is there" if found == {one: before.get(one) for one in found} else "some of both"
+        return (
+            "the old is there" if found == {one: before.get(one) for one in found} else "some of both"
+        )
 
     def finish(self, name: str, folder: Path) -> None:
         """Do the case once more, undisturbed: all must be as if nothing had been.
@@ -203,7 +207,9 @@ class Lab:
 
 def content(folder: Path) -> Content:
     """All that is in a folder."""
-    return {path.name: content(path) if path.is_dir() else path.read_bytes() for path in folder.iterdir()}
+    return {
+        path.name: content(path) if path.is_dir() else path.read_bytes() for path in folder.iterdir()
+    }
 
 
 # --- a web server ---------------------------------------------------------------------------------

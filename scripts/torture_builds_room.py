@@ -7,13 +7,14 @@ import shutil
 import subprocess
 import threading
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from torture_builds_cases import CASES
 from torture_builds_lab import SpoiledError, content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from torture_builds_lab import Lab
@@ -32,7 +33,9 @@ ENOUGH = "size=256m,nr_inodes=10000"
 def full(lab: Lab, report: Report) -> None:
     """Do each case where there is less room than it needs, and then where there is enough."""
     can_mount = _can_mount(lab)
-    lab.tally.figures["full disks"] = "small file systems" if can_mount else "a limit on the size of files"
+    lab.tally.figures["full disks"] = (
+        "small file systems" if can_mount else "a limit on the size of files"
+    )
     for number, name in enumerate(lab.names):
         for limit in _limits(lab, name, can_mount):
 
@@ -61,8 +64,8 @@ def _disturbed(lab: Lab, name: str, folder: Path, file_size: int | None = None) 
     return found if end.code else "had room"
 
 
-def _limits(lab: Lab, name: str, can_mount: bool) -> list[str | int]:
-    """File systems that are too small, as options of mount; or sizes of the largest file, if none can be."""
+def _limits(lab: Lab, name: str, can_mount: bool) -> Sequence[str | int]:
+    """Options of mount for file systems that are too small; or sizes of the largest file."""
     before, after = (lab.references[name].before, lab.references[name].after)
     there, needed = _blocks(before), _blocks(after) + _blocks(before)
     count = lab.tally.share(SIZES)
@@ -98,7 +101,9 @@ def _files(content: dict[str, object]) -> int:
 
 def _mount(options: str, folder: Path) -> bool:
     words = ["mount", "-t", "tmpfs", "-o", options, "none", str(folder)]
-    return shutil.which("mount") is not None and not subprocess.run(words, capture_output=True).returncode
+    return (
+        shutil.which("mount") is not None and not subprocess.run(words, capture_output=True).returncode
+    )
 
 
 def _can_mount(lab: Lab) -> bool:
@@ -136,8 +141,9 @@ def refused(lab: Lab, report: Report) -> None:
     """Do each case where it may not write, and where the folder vanishes."""
     can_mount = _can_mount(lab)
     for number, name in enumerate(lab.names):
-        lab.trial("refused", name, "in a read-only folder", lambda folder: _read_only(lab, name, folder, can_mount))  # noqa: B023, E501
-        lab.trial("refused", name, "in a file", lambda folder: _in_the_way(lab, name, folder))  # noqa: B023
+        read_only = partial(_read_only, lab, name, can_mount=can_mount)
+        lab.trial("refused", name, "in a read-only folder", read_only)
+        lab.trial("refused", name, "in a file", partial(_in_the_way, lab, name))
         for _ in range(lab.tally.share(VANISHING)):
             moment = lab.random.uniform(0, lab.references[name].seconds)
 
@@ -148,7 +154,7 @@ def refused(lab: Lab, report: Report) -> None:
         report(number + 1, len(lab.names))
 
 
-def _read_only(lab: Lab, name: str, folder: Path, can_mount: bool) -> str:
+def _read_only(lab: Lab, name: str, folder: Path, *, can_mount: bool) -> str:
     if not can_mount and os.geteuid() == 0:
         return "could not be tried"
     out = folder / "out"

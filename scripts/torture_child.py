@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from types import FrameType
 
 PATIENCE = 60.0
@@ -30,7 +31,7 @@ CHANGES = frozenset(
     ("open", "write", "replace", "rename", "fsync", "unlink", "remove", "mkdir", "rmdir", "truncate",
      "close", "flock")
 )  # fmt: skip
-"""Calls of the system, by the names that Python has for them, around which it matters when one is killed."""
+"""Calls that change files, by Python's names: around these it matters when one is killed."""
 
 REMOVAL = "removal"
 """What a call is called that fails while something is removed."""
@@ -62,11 +63,14 @@ class Ended(NamedTuple):
 
 
 class Children:
-    """Starts children; `with` it, for it has a process of its own."""
+    """Starts children that do some of the cases; `with` it, for it has a process of its own."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
 
     def __enter__(self) -> Children:
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", __file__],
+            [sys.executable, "-W", "error", __file__, *self._names],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent,
         )  # fmt: skip
         return self
@@ -75,7 +79,7 @@ class Children:
         self._process.communicate()
 
     def run(self, case: str, folder: Path, **how: Any) -> Ended:
-        """Do a case in a folder. How it is disturbed:
+        """Do a case in a folder; disturbed, if it is said how.
 
         `kill`, `fail`: before the call of that number, counted from 1, is made; a call that fails does
         so with `errno`. `signal`: after so many `seconds`. `file_size`: no file may be larger.
@@ -98,7 +102,7 @@ class Children:
 def _serve() -> None:
     import torture_builds_cases
 
-    torture_builds_cases.prepare()
+    torture_builds_cases.prepare(sys.argv[1:])
     for line in sys.stdin:
         children = [_Child(request) for request in json.loads(line)]
         for child in children:

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
-import time
 import tracemalloc
 from contextlib import contextmanager
 from dataclasses import replace
@@ -30,7 +26,6 @@ from lookup.games.tactics import Tactics
 from lookup.games.winners_losers import WinnersLosers
 from lookup.progress import Progress, silent
 from lookup.reader import TableFile
-from tests.conftest import ROOT
 from tests.solving import solve
 
 if TYPE_CHECKING:
@@ -146,7 +141,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_leftovers_of_the_dead_are_removed_and_those_of_the_living_kept(tmp_path: Path) -> None:
-    """By locks: numbers of processes come again, in a container most of all, where many are number 1."""
+    """By locks: numbers of processes come again, most of all in containers, where many are number 1."""
     fcntl = pytest.importorskip("fcntl", reason="Windows has other locks, which are not used")
     for number in (1, os.getpid()):
         (tmp_path / f".tactics-2x2.h5.{number}.0123abcd.tmp").write_text("left by a killed build")

@@ -166,6 +166,33 @@ def test_a_build_that_is_stopped_says_so_and_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
+LOST = """
+import os, signal, sys, time
+from lookup.console import application, run
+app = application("Is told to stop where exceptions are passed over.")
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), int(sys.argv[1]))
+        for _ in range(1000):
+            pass
+@app.command()
+def work():
+    Last()
+    time.sleep(30)
+run(app, "work", [])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+@pytest.mark.parametrize(
+    ("how", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_is_not_lost_where_exceptions_are(how: signal.Signals, code: int, said: str) -> None:
+    words = [sys.executable, "-c", LOST, str(int(how))]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (code, f"error: {said}\n")
+
+
 def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     bad = tmp_path / "bad.h5"
     bad.write_bytes((ROOT / "tables/rota.h5").read_bytes()[:-1])
