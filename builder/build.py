@@ -127,6 +127,8 @@ def build_table(
     name = game.table_name
     estimate(game, folder, engine, max_memory).require(force=force)
     path = folder / f"{name}{SUFFIX}"
+    if path.is_dir():
+        raise BuildError(f"'{path}' cannot be written: it is a folder")
     # Before anything is compiled: what is wrong is explained best where it is interpreted.
     indices = sample_indices(game, whole=_CHECKED, sample=_CHECKED)
     check_game(game, indices)

@@ -28,17 +28,13 @@ from builder.solvers.plan import Piece
 from builder.solvers.solution import slices
 from lookup.errors import BuildError
 from lookup.format import CHUNK_BYTES
+from lookup.locks import hold_folder, is_at
 from lookup.progress import silent
-
-try:
-    import fcntl
-except ImportError:  # Windows: two builds of the same table at once are not noticed there
-    fcntl = None  # type: ignore[assignment]  # a module where there is one
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from typing import BinaryIO
+    from typing import IO
 
     from builder.parts import Encoded
     from builder.solvers.plan import Plan, Shard
@@ -73,8 +69,8 @@ class Checkpoints:
         self._spent, self._cost = 0.0, 0.0
         self._pending: list[Shard] = []
         self._lock = Lock()
-        self._held: BinaryIO | None = None
-        self._enabled = True
+        self._held: IO[bytes] | None = None
+        self._enabled, self._discarded = True, False
 
     def will_store(self, stored: dict[str, tuple[int, int]]) -> None:
         """Say which arrays the table will hold as they are: the bytes of a chunk there, and the level.
@@ -271,19 +267,21 @@ class Checkpoints:
     # --- the folder -------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Let go of the folder; what it holds stays."""
+        """Let go of the folder; what it holds stays, unless it was discarded."""
         if self._held is not None:
+            lock = self.folder / "lock"
+            is_ours = is_at(self._held.fileno(), lock) or not lock.exists()
             self._held.close()
             self._held = None
+            if self._discarded and is_ours:  # what other threads were still writing when it was
+                shutil.rmtree(self.folder, ignore_errors=True)
 
     def discard(self) -> None:
         """Remove what was kept, and keep no more: the table is there, or what was kept is no good."""
         self._enabled = False
-        if self._held is not None:
+        if self._held is not None and not self._discarded:
+            self._discarded = True
             shutil.rmtree(self.folder, ignore_errors=True)
-            self.close()
-            with contextlib.suppress(OSError):  # on Windows it was still in use
-                shutil.rmtree(self.folder)
 
     def _give_up(self) -> None:
         """Go on without checkpoints: the disk does not take them."""
@@ -294,19 +292,15 @@ class Checkpoints:
         """Make the folder ours: False if another process has it, or it cannot be made."""
         if self._held is not None:
             return True
-        with contextlib.ExitStack() as if_it_fails:
-            try:
-                self.folder.mkdir(exist_ok=True)
-                held = if_it_fails.enter_context((self.folder / "lock").open("ab"))
-                if fcntl:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        try:
+            self._held = hold_folder(self.folder)
+            if self._held is not None:
                 self._check_key()
-            except OSError:
-                self._enabled = False
-                return False
-            if_it_fails.pop_all()
-        self._held = held
-        return True
+                return True
+        except OSError:
+            self.discard()
+        self._enabled = False
+        return False
 
     def _check_key(self) -> None:
         """Remove what is of another build."""

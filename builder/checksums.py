@@ -26,8 +26,8 @@ def write_checksums(paths: Iterable[Path], folder: Path) -> Path:
         BuildError: the list cannot be written.
     """
     target = folder / CHECKSUMS
-    content = checksums({path.name: file_digest(path) for path in paths})
     try:
+        content = checksums({path.name: file_digest(path) for path in paths})
         if not (target.is_file() and target.read_bytes() == content):
             with temporary_beside(target) as temporary:
                 temporary.write_bytes(content)

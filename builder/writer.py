@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+import os
+import re
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +36,8 @@ them, and gains a twentieth."""
 
 PART_BYTES = 32 << 20
 """What a checkpoint of the writer holds, before compression."""
+
+_ERRNO = re.compile(r"\berrno = (\d+)")
 
 
 def level_for(table_bytes: int) -> int:
@@ -69,7 +73,8 @@ def write_table(
     digests: dict[str, bytes] = {}
     done = 0
     # The version bounds and the absence of times make the bytes depend on nothing but the content.
-    with h5py.File(path, "w", libver=("earliest", "v110")) as file:
+    # It is not locked by HDF5: who asked for the file holds it already.
+    with _reasons(), h5py.File(path, "w", libver=("earliest", "v110"), locking=False) as file:
         for packed in sorted(columns, key=lambda packed: packed.column.name):
             column, (chunk, level) = packed.column, stored[packed.column.name]
             dtype = dtype_of(column.bits)
@@ -100,6 +105,17 @@ def write_table(
         digest = table_digest(info.attributes, described, digests)
         _set_attributes(file, {**info.attributes, "digest": digest})
     return digest
+
+
+@contextmanager
+def _reasons() -> Iterator[None]:
+    """Of what HDF5 says when a file cannot be written, the system's own reason."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:  # whatever is written when the file is closed: the latter
+        if reason := _ERRNO.search(str(error)):
+            raise OSError(int(reason[1]), os.strerror(int(reason[1]))) from None
+        raise
 
 
 def _encoded_chunks(

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
+import threading
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeAlias
@@ -17,9 +19,11 @@ from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from types import FrameType
 
-MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
+MISTAKE, FAILURE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
 _LONGEST_MESSAGE = 1000
+_SOON = 0.01  # seconds
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 TableArgument: TypeAlias = Annotated[
@@ -57,9 +61,15 @@ def application(summary: str) -> typer.Typer:
 
 
 def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run a command and exit: 0 if all went well, 2 for a user's mistake, 1 for a failure."""
+    """Run a command and exit: 0 if all went well, 2 for a user's mistake, 1 for a failure.
+
+    What interrupts or terminates it lets it tidy up: temporary files go, and bars give back the cursor.
+    """
     try:
-        code = app(args=arguments, prog_name=name, standalone_mode=False)
+        with _terminated_in_order():
+            code = app(args=arguments, prog_name=name, standalone_mode=False)
+    except _Terminated:
+        _fail("terminated", TERMINATED)
     except EndtableError as error:
         _fail(str(error), exit_code(error))
     except BrokenPipeError:
@@ -81,7 +91,46 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
         _fail(f"{said(error)} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
     if code == INTERRUPTED:
         print_error("interrupted")
+        # Threads that must end first may take a while: who is tired of waiting gets no traceback.
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Terminated(BaseException):
+    """The process was asked to end."""
+
+
+@contextmanager
+def _terminated_in_order() -> Iterator[None]:
+    """Makes an exception of SIGTERM, and lets no signal be lost; a second SIGTERM ends at once."""
+
+    def end(number: int, _frame: FrameType | None) -> None:
+        signal.signal(number, signal.SIG_DFL)
+        raise _Terminated
+
+    def lost(unraisable: sys.UnraisableHookArgs) -> None:
+        """A signal came where exceptions are passed over, as in callbacks of HDF5: it comes again."""
+        if unraisable.exc_type not in (_Terminated, KeyboardInterrupt):
+            hook(unraisable)
+            return
+        number = signal.SIGINT
+        if unraisable.exc_type is _Terminated:
+            number = signal.SIGTERM
+            signal.signal(number, end)
+        threading.Timer(_SOON, os.kill, (os.getpid(), number)).start()
+
+    # Others may have their own ways, and only the main thread may change them.
+    ours = threading.current_thread() is threading.main_thread()
+    if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    hook, sys.unraisablehook = sys.unraisablehook, lost
+    signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        sys.unraisablehook = hook
 
 
 def find_file(table: str, directories: list[Path] | None = None) -> Path:

@@ -16,13 +16,9 @@ from lookup.atomic import put_in_place
 from lookup.bundle import Manifest, check_table, sha256_of
 from lookup.disk import available_disk, file_digest, sized
 from lookup.errors import BundleError, FailureError, InvalidParameterError
+from lookup.locks import hold_folder
 from lookup.progress import Progress
 from lookup.sources import open_source
-
-try:
-    import fcntl
-except ImportError:  # Windows: there, whoever fetches twice at once is on his own
-    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -81,10 +77,18 @@ def fetch(
         missing = [table for table in tables if table.changed]
         if missing:
             _require_room(folder, missing, parts.hold(), source)
-        for table in missing:
-            _obtain(source, table.entry, parts.path(table.entry), progress)
-        for table in missing:
-            put_in_place(parts.path(table.entry), table.path)
+        begun: list[Path] = []
+        try:
+            for table in missing:
+                begun.append(parts.path(table.entry))
+                _obtain(source, table.entry, begun[-1], progress)
+            for table in missing:
+                put_in_place(parts.path(table.entry), table.path)
+        except BaseException:
+            if not source.goes_on:  # copies would only take room until then
+                for part in begun:
+                    part.unlink(missing_ok=True)
+            raise
     return tables
 
 
@@ -160,18 +164,11 @@ class Parts:
             FailureError: another process has it.
         """
         if self._held is None:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            held = (self._folder / "lock").open("ab")
-            try:
-                if fcntl:
-                    fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                held.close()
+            self._target.mkdir(parents=True, exist_ok=True)
+            self._held = hold_folder(self._folder)
+            if self._held is None:
                 problem = "is being filled by another 'lookup fetch': wait until it is done"
-                raise FailureError(f"'{self._target}' {problem}") from None
-            except OSError:
-                pass  # a file system without locks
-            self._held = held
+                raise FailureError(f"'{self._target}' {problem}")
             self._sweep()
         return self._folder
 

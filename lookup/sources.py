@@ -55,6 +55,9 @@ EXPECTED = f"a folder with {MANIFEST}, or a .tar or .zip of one; or the http(s) 
 class Source(ABC):
     """A bundle to fetch from; `place` is how errors call it."""
 
+    goes_on = False
+    """Whether it goes on with what an earlier run has left of a table."""
+
     def __init__(self, place: str) -> None:
         self.place = place
         self._files = ExitStack()
@@ -263,6 +266,8 @@ class _SoberFile(io.FileIO):
 
 class WebFolder(Source):
     """A folder that a web server offers: any static one will do."""
+
+    goes_on = True
 
     def __init__(self, address: str) -> None:
         super().__init__(address)

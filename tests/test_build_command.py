@@ -147,17 +147,50 @@ def test_verify_takes_names_too() -> None:
     assert run("build-tables", "verify", "rota").out == "rota: 3,790 positions follow from the rules\n"
 
 
-def test_an_interrupted_build_says_so_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("how", "code", "said"),
+    [(signal.SIGINT, 130, "error: interrupted"), (signal.SIGTERM, 143, "error: terminated")],
+)
+def test_a_build_that_is_stopped_says_so_and_leaves_nothing(
+    how: signal.Signals, code: int, said: str, tmp_path: Path
+) -> None:
     words = ["-m", "builder.cli", "tactics", "--rows", "4", "--cols", "5", "--engine", "python"]
     with subprocess.Popen(
         [sys.executable, *words, "--out", tmp_path], stderr=subprocess.PIPE, text=True, cwd=ROOT
     ) as child:
         while not list(tmp_path.iterdir()):
             time.sleep(0.01)
-        child.send_signal(signal.SIGINT)
+        child.send_signal(how)
         _, error = child.communicate()
-    assert (child.returncode, one_line(Result(130, "", error))) == (130, "error: interrupted")
+    assert (child.returncode, one_line(Result(code, "", error))) == (code, said)
     assert list(tmp_path.iterdir()) == []
+
+
+LOST = """
+import os, signal, sys, time
+from lookup.console import application, run
+app = application("Is told to stop where exceptions are passed over.")
+class Last:
+    def __del__(self):
+        os.kill(os.getpid(), int(sys.argv[1]))
+        for _ in range(1000):
+            pass
+@app.command()
+def work():
+    Last()
+    time.sleep(30)
+run(app, "work", [])
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other signals")
+@pytest.mark.parametrize(
+    ("how", "code", "said"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+)
+def test_a_signal_is_not_lost_where_exceptions_are(how: signal.Signals, code: int, said: str) -> None:
+    words = [sys.executable, "-c", LOST, str(int(how))]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=20)
+    assert (done.returncode, done.stderr) == (code, f"error: {said}\n")
 
 
 def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:

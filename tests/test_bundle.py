@@ -265,7 +265,7 @@ def test_without_an_exchange_there_is_always_one_of_them(
     before, rename = content(path), Path.rename
 
     def fail(self: Path, target: Path) -> Path:
-        if self.suffix == ".tmp":
+        if self.suffix == ".new":
             raise OSError(28, "No space left on device")
         return rename(self, target)
 
@@ -280,13 +280,12 @@ import os, signal, sys
 from pathlib import Path
 from builder import bundle
 from lookup import atomic
-module, name = (bundle, "put_folder_in_place") if sys.argv[1] == "before" else (atomic, "_sweep")
-kept = getattr(module, name)
-def die(path, kind="old"):
-    if kind != "tmp":
-        os.kill(os.getpid(), signal.SIGKILL)
-    kept(path, kind)
-setattr(module, name, die)
+def die(*_, **__):
+    os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[1] == "before":
+    bundle.put_folder_in_place = die
+else:
+    atomic.shutil.rmtree = die
 bundle.write_bundle(Path(sys.argv[2]), [Path(sys.argv[3])])
 """
 

@@ -17,6 +17,7 @@ import pytest
 
 from builder import build, checkpoints, writer
 from builder.build import build_table
+from builder.checkpoints import Checkpoints
 from builder.compile import Engine
 from builder.parts import Encoded, Part, PartWriter, encode_chunk
 from builder.solvers import mask, ordered, retrograde, steps
@@ -317,6 +318,32 @@ def test_a_full_disk_ends_the_keeping_and_not_the_build(
     assert built.path.read_bytes() == whole
     assert calls > room
     assert [path.name for path in built.path.parent.iterdir()] == [built.path.name]
+
+
+def test_a_disk_that_takes_no_key_leaves_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(self: Path, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_bytes", fails)
+    built = build_table(Tactics(2, 9), tmp_path, patience=0)
+    assert [path.name for path in tmp_path.iterdir()] == [built.path.name]
+
+
+def test_what_was_discarded_does_not_take_the_checkpoints_of_another_with_it(tmp_path: Path) -> None:
+    one = Checkpoints(tmp_path / "x.h5", "key", patience=0)
+    assert one.is_active
+    one.discard()  # as when the disk is full; the build goes on
+    other = Checkpoints(tmp_path / "x.h5", "key", patience=0)
+    assert other.is_active
+    one.close()
+    assert (other.folder / "key").exists()
+    other.discard()
+    other.folder.mkdir()  # a thread was about to write
+    (other.folder / "late.tmp").touch()
+    other.close()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_part_gives_back_what_was_put_in(tmp_path: Path) -> None:

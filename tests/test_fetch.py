@@ -19,7 +19,7 @@ from builder import bundle
 from builder.build import build_table
 from builder.bundle import write_bundle
 from lookup import fetch as fetching
-from lookup import sources
+from lookup import locks, sources
 from lookup.bundle import Manifest
 from lookup.disk import file_digest
 from lookup.errors import BundleError, EndtableError, FailureError
@@ -430,6 +430,7 @@ def test_a_full_disk(bundles: Path, mine: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(fetching, "put_in_place", full)
     with pytest.raises(FailureError, match=r"mine' cannot be written: No space left on device"):
         fetch(str(bundles / "bundle"), mine)
+    assert content(mine) == before
 
 
 def test_two_at_once_do_not_mix(bundles: Path, mine: Path) -> None:
@@ -458,3 +459,41 @@ def test_what_was_left_is_removed_after_a_week(bundles: Path, mine: Path) -> Non
 def test_a_manifest_is_written_as_it_is_read(bundles: Path) -> None:
     text = (bundles / "bundle" / "manifest.json").read_bytes()
     assert Manifest.from_bytes(text, "here").to_bytes() == text
+
+
+def test_copies_from_a_folder_do_not_stay_when_one_fails(
+    bundles: Path, mine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing goes on with them, and they take the room that is lacking."""
+    before, calls = content(mine), list[Path]()
+
+    def fails(path: Path, *arguments: Any) -> None:
+        calls.append(path)
+        if len(calls) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("lookup.fetch.check_table", fails)
+    with pytest.raises(FailureError, match="No space left on device"):
+        fetch(str(bundles / "bundle"), mine)
+    assert content(mine) == before
+
+
+def test_a_folder_of_parts_that_is_removed_while_it_is_asked_for_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who had it has just finished: before the lock is opened, or before it is had."""
+    folder, lock, ways = tmp_path / ".fetch", locks.try_lock, [0]
+
+    def meanwhile(handle: int, **named: bool) -> bool | None:
+        ways[0] += 1
+        if ways[0] == 1:
+            (folder / "lock").unlink()
+            folder.rmdir()
+        return lock(handle, **named)
+
+    monkeypatch.setattr(locks, "try_lock", meanwhile)
+    held = locks.hold_folder(folder)
+    assert held
+    with held:
+        assert ways == [2]
+        assert locks.is_at(held.fileno(), folder / "lock")

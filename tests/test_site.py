@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import shutil
@@ -284,3 +285,14 @@ def test_rules_that_were_translated_wrongly_are_not_played(damaged: Site) -> Non
     rules.write_text(wrong, "utf-8")
     (answer,) = damaged.ask([["probe", "rota", ".../.../... x"]])
     assert answer["error"] == "the rules of rota do not work here: '.../.../... x' has other moves"
+
+
+def test_a_full_disk_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    result = run("lookup", "export-site", tmp_path / "site", "rota")
+    site = tmp_path / "site"
+    assert one_line(result) == f"error: '{site}' cannot be written: No space left on device"
+    assert (result.code, list(tmp_path.iterdir())) == (1, [])

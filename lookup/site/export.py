@@ -162,7 +162,11 @@ def write_scripts(folder: Path, games: Iterable[type[Game]]) -> None:
     Raises:
         UntranslatableError: a game is written in Python that has no translation.
     """
-    shutil.copytree(SCRIPTS, folder, dirs_exist_ok=True, copy_function=shutil.copyfile)
+    for file in SCRIPTS.rglob("*"):  # not copytree, which goes on when the disk is full
+        if file.is_file():
+            copy = folder / file.relative_to(SCRIPTS)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(file, copy)
     (folder / "rules.js").write_text(rules_module(__version__, games), encoding="utf-8")
 
 
