@@ -18,7 +18,7 @@ from lookup.games.sources import failed_at, is_of_own_game, said
 from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
 MISTAKE, FAILURE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
@@ -66,10 +66,8 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     What interrupts or terminates it lets it tidy up: temporary files go, and bars give back the cursor.
     """
     try:
-        with _terminated_in_order():
+        with _ended_in_order() as was_terminated:
             code = app(args=arguments, prog_name=name, standalone_mode=False)
-    except _Terminated:
-        _fail("terminated", TERMINATED)
     except EndtableError as error:
         _fail(str(error), exit_code(error))
     except BrokenPipeError:
@@ -90,44 +88,47 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
             _fail(f"{failed_at(error)} fails: {said(error)}", FAILURE)
         _fail(f"{said(error)} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
     if code == INTERRUPTED:
-        print_error("interrupted")
         # Threads that must end first may take a while: who is tired of waiting gets no traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
+        if was_terminated():
+            _fail("terminated", TERMINATED)
+        _fail("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-class _Terminated(BaseException):
-    """The process was asked to end."""
-
-
 @contextmanager
-def _terminated_in_order() -> Iterator[None]:
-    """Makes an exception of SIGTERM, and lets no signal be lost; a second SIGTERM ends at once."""
+def _ended_in_order() -> Iterator[Callable[[], bool]]:
+    """Makes of SIGTERM what SIGINT is, and lets neither be lost; a second SIGTERM ends at once.
+
+    What comes tells whether it was SIGTERM.
+    """
+    terminated = False
 
     def end(number: int, _frame: FrameType | None) -> None:
+        nonlocal terminated
+        terminated = True
         signal.signal(number, signal.SIG_DFL)
-        raise _Terminated
+        raise KeyboardInterrupt
 
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
         """A signal came where exceptions are passed over, as in callbacks of HDF5: it comes again."""
-        if unraisable.exc_type not in (_Terminated, KeyboardInterrupt):
+        if unraisable.exc_type is not KeyboardInterrupt:
             hook(unraisable)
             return
-        number = signal.SIGINT
-        if unraisable.exc_type is _Terminated:
-            number = signal.SIGTERM
-            signal.signal(number, end)
+        if terminated:
+            signal.signal(signal.SIGTERM, end)
+        number = signal.SIGTERM if terminated else signal.SIGINT
         threading.Timer(_SOON, os.kill, (os.getpid(), number)).start()
 
     # Others may have their own ways, and only the main thread may change them.
     ours = threading.current_thread() is threading.main_thread()
     if not ours or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
+        yield lambda: False
         return
     hook, sys.unraisablehook = sys.unraisablehook, lost
     signal.signal(signal.SIGTERM, end)
     try:
-        yield
+        yield lambda: terminated
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         sys.unraisablehook = hook

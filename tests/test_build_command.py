@@ -193,6 +193,26 @@ def test_a_signal_is_not_lost_where_exceptions_are(how: signal.Signals, code: in
     assert (done.returncode, done.stderr) == (code, f"error: {said}\n")
 
 
+STOPPED = """
+import os, signal
+from lookup import Game
+
+
+class Stopped(Game):
+    size, start, max_moves = 3, 2, 1
+
+    def successors(self, index, out):
+        os.kill(os.getpid(), signal.SIGTERM)
+        return 0
+"""
+
+
+def test_a_signal_is_no_fault_of_the_rule_it_comes_in(tmp_path: Path) -> None:
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    result = run_apart("build-tables", "game", tmp_path / "stopped.py", "--out", tmp_path / "tables")
+    assert (result.code, one_line(result)) == (143, "error: terminated")
+
+
 def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     bad = tmp_path / "bad.h5"
     bad.write_bytes((ROOT / "tables/rota.h5").read_bytes()[:-1])
