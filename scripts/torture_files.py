@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from torture_tally import Tally
 
 MUTATIONS = 100_000
-_EACH = 8  # bytes between two places where files are cut: what they are made of lies on multiples of it
+_EACH = 16  # bytes between two places where files are cut
 _SPARSE = (1 << 31, 1 << 40)  # lengths of files with nothing in most of them
 
 
@@ -207,7 +207,7 @@ def _forgeries(sample: Sample, tables: Sequence[Sample], folder: Path) -> list[G
     forms = folder / f"forms-{tables.index(sample)}"
     forms.mkdir()
     copies = [path for _, path in whole_files(sample, forms)]
-    numbers = list(range(0, len(data) - 8, 8))
+    numbers = list(range(0, len(data) - 8, 32))
 
     def sparse(one: int, own: Path) -> Ending:
         """A number in the file is as large as the file, most of which is not there."""
