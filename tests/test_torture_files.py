@@ -32,8 +32,8 @@ def test_a_share_of_the_campaign(tmp_path: Path) -> None:
     run("scripts/torture.py", "files", "--scale", "0.0008", "--out", str(tmp_path))
     results: dict[str, Any] = json.loads((tmp_path / "files.json").read_text())
     assert results["failed"] == 0
-    assert results["cases"] > 400
-    assert len(results["counts"]) == 14
+    assert results["cases"] > 300
+    assert len(results["counts"]) == 13
     ends = Counter[str]()
     for counts in results["counts"].values():
         ends += Counter(counts)
