@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from builder.parts import encode_chunk
+from builder.room import Room
 from builder.solvers.plan import Piece
 from builder.workers import Workers
 from lookup.blocks import dtype_of
@@ -72,9 +73,13 @@ def write_table(
         checkpoints.will_store({_part_name(packed): stored[packed.column.name] for packed in columns})
     digests: dict[str, bytes] = {}
     done = 0
+    room = Room(path, sum(-(-one.column.nbytes // stored[one.column.name][0]) for one in columns))
+    path.touch()
+    room.begin()  # without it, HDF5 is not even begun
     # The version bounds and the absence of times make the bytes depend on nothing but the content.
     # It is not locked by HDF5: who asked for the file holds it already.
     with _reasons(), h5py.File(path, "w", libver=("earliest", "v110"), locking=False) as file:
+        room.begin()
         for packed in sorted(columns, key=lambda packed: packed.column.name):
             column, (chunk, level) = packed.column, stored[packed.column.name]
             dtype = dtype_of(column.bits)
@@ -93,6 +98,7 @@ def write_table(
             _set_attributes(dataset, column.attributes)
             of_chunks = bytearray()
             for number, encoded in enumerate(_encoded_chunks(packed, chunk, level, checkpoints)):
+                room.add(len(encoded.stored))
                 dataset.id.write_direct_chunk((number * chunk // dtype.itemsize,), encoded.stored)
                 of_chunks += encoded.digest
                 done += chunk
@@ -104,6 +110,7 @@ def write_table(
         described = {packed.column.name: packed.column.attributes for packed in columns}
         digest = table_digest(info.attributes, described, digests)
         _set_attributes(file, {**info.attributes, "digest": digest})
+    room.give_back()
     return digest
 
 

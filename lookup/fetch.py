@@ -180,6 +180,12 @@ class Parts:
                     path.unlink()
 
     def __enter__(self) -> Self:
+        # Who was killed when all was done has left an empty one, and nothing may be missing this time.
+        with suppress(OSError):
+            if self._folder.is_dir():
+                self._held = hold_folder(self._folder)
+        if self._held:
+            self._sweep()
         return self
 
     def __exit__(self, *_: object) -> None:

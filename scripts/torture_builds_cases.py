@@ -69,8 +69,11 @@ def prepare(names: Sequence[str]) -> None:
     retrograde._SLICE = 1 << 12  # noqa: SLF001
     # What is compiled or imported here is there in all processes that are forked from this one.
     with tempfile.TemporaryDirectory() as folder:
-        for name in (*SMALL, *(one for one in LONG if f"build long {one}" in names)):
+        for name in SMALL:
             build_table(find_game(name), Path(folder))
+        for name in LONG:
+            if f"build long {name}" in names:
+                build_table(find_game(name), Path(folder), engine=Engine.NUMBA)
     typer.main.get_command = cache(typer.main.get_command)
     for app, words in ((builder.cli.app, ["list", "rota"]), (lookup.cli.app, ["list"])):
         with contextlib.redirect_stdout(io.StringIO()):
@@ -146,7 +149,7 @@ def _does(words: str) -> Work:
 
 
 def _long_build(name: str, folder: Path, _address: str) -> None:
-    build_table(find_game(name), folder / "out", patience=0, force=True)
+    build_table(find_game(name), folder / "out", engine=Engine.NUMBA, patience=0, force=True)
 
 
 BUILD = "build-tables tactics --rows 3 --cols 3 --force --out FOLDER/out"

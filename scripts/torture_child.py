@@ -70,7 +70,7 @@ class Children:
 
     def __enter__(self) -> Children:
         self._process = subprocess.Popen(
-            [sys.executable, "-W", "error", __file__, *self._names],
+            [sys.executable, "-W", "error", "-W", "ignore::ResourceWarning", __file__, *self._names],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parent.parent,
         )  # fmt: skip
         return self
@@ -217,12 +217,12 @@ def _work(request: dict[str, Any], log: Path, told: int, waits: int) -> NoReturn
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["file_size"], resource.RLIM_INFINITY))
     watch = _Watch(request)
     code: Any = 1
-    os.write(told, b" ")
-    os.read(waits, 1)
-    if not request.keys().isdisjoint(("kill", "fail", "count")):
-        threading.setprofile(watch)
-        sys.setprofile(watch)
     try:
+        os.write(told, b" ")
+        os.read(waits, 1)
+        if not request.keys().isdisjoint(("kill", "fail", "count")):
+            threading.setprofile(watch)
+            sys.setprofile(watch)
         CASES[request["case"]].run(Path(request["folder"]), request.get("address", ""))
         code = 0
     except SystemExit as done:

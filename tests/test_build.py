@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tracemalloc
 from contextlib import contextmanager
@@ -12,12 +13,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import lookup
-from builder import build, limits, verify
+from builder import build, limits, room, verify, writer
 from builder.build import build_table
 from builder.compile import Engine
 from builder.executor import execute
+from builder.writer import write_table
 from lookup import atomic, locks
 from lookup.errors import BuildError, GameError, InvalidParameterError, VerificationError
+from lookup.format import TableInfo
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
@@ -214,20 +217,54 @@ def test_two_that_fill_the_same_new_folder_both_succeed(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-@pytest.mark.parametrize("kib", [1, 7, 10])
+@pytest.mark.parametrize("kib", [1, 34])
 def test_when_the_disk_refuses_the_reason_is_one_sentence(tmp_path: Path, kib: int) -> None:
-    """In the midst of a chunk, and when HDF5 closes the file, for which it has another exception."""
+    """Before HDF5 is begun, and before a chunk is written: it is not left to HDF5, which may crash."""
     resource = pytest.importorskip("resource", reason="Windows has no limit on the size of files")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (kib << 10, limits[1]))
     try:
         with pytest.raises(BuildError) as caught:
-            build_table(Tactics(3, 3), tmp_path)
+            build_table(Tactics(4, 4), tmp_path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-    path = tmp_path / "tactics-3x3.h5"
+    path = tmp_path / "tactics-4x4.h5"
     assert str(caught.value) == f"'{path}' cannot be written: File too large"
     assert list(tmp_path.iterdir()) == []
+
+
+def test_of_what_hdf5_says_the_reason_is_told() -> None:
+    """Where room cannot be reserved; what fails when a file is closed is no OSError."""
+    said = "Can't flush (file write failed: file descriptor = 5, errno = 28, error message = '...')"
+    for kind in (OSError, RuntimeError):
+        with pytest.raises(OSError, match=r"No space left on device") as caught, writer._reasons():
+            raise kind(said)
+        assert caught.value.errno == errno.ENOSPC
+    with pytest.raises(RuntimeError, match="another"), writer._reasons():
+        raise RuntimeError("another")
+
+
+@pytest.mark.parametrize("game", [Tactics(2, 2), Rota(), Tactics(4, 4)], ids=str)
+def test_room_is_reserved_for_all_that_hdf5_writes(
+    game: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many chunks there are; and what was too much is given back."""
+    few, give_back, reserved = writer.chunk_bytes, room.Room.give_back, list[int]()
+
+    def done(self: room.Room) -> None:
+        reserved.append(self._needed)
+        give_back(self)
+
+    monkeypatch.setattr(writer, "chunk_bytes", lambda column, total: min(few(column, total), 64))
+    monkeypatch.setattr(room.Room, "give_back", done)
+    solution = execute(build.solver_of(game).plan(game, Engine.PYTHON))
+    info = TableInfo.describe(game, "endtable", solution.totals)
+    write_table(tmp_path / "reserved.h5", info, solution.columns)
+    monkeypatch.setattr(room, "_reserve", None)
+    write_table(tmp_path / "plain.h5", info, solution.columns)
+    plain = (tmp_path / "plain.h5").read_bytes()
+    assert len(plain) <= reserved[0]
+    assert (tmp_path / "reserved.h5").read_bytes() == plain
 
 
 def test_a_folder_in_the_place_of_a_table_is_found_before_the_work(tmp_path: Path) -> None:

@@ -497,3 +497,16 @@ def test_a_folder_of_parts_that_is_removed_while_it_is_asked_for_is_made_again(
     with held:
         assert ways == [2]
         assert locks.is_at(held.fileno(), folder / "lock")
+
+
+def test_a_folder_of_parts_that_is_left_over_goes_though_nothing_is_missing(
+    bundles: Path, mine: Path
+) -> None:
+    """Who was killed after the last table was put in place has left it."""
+    fetch(str(bundles / "bundle"), mine)
+    after = content(mine)
+    (mine / ".fetch").mkdir()
+    (mine / ".fetch" / "lock").touch()
+    assert not any(table.changed for table in fetch(str(bundles / "bundle"), mine))
+    assert content(mine) == after
+    assert not (mine / ".fetch").exists()
