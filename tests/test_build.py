@@ -260,11 +260,21 @@ def test_room_is_reserved_for_all_that_hdf5_writes(
     solution = execute(build.solver_of(game).plan(game, Engine.PYTHON))
     info = TableInfo.describe(game, "endtable", solution.totals)
     write_table(tmp_path / "reserved.h5", info, solution.columns)
-    monkeypatch.setattr(room, "_reserve", None)
+    monkeypatch.setattr(room, "_fallocate", None)
     write_table(tmp_path / "plain.h5", info, solution.columns)
     plain = (tmp_path / "plain.h5").read_bytes()
     assert len(plain) <= reserved[0]
     assert (tmp_path / "reserved.h5").read_bytes() == plain
+
+
+def test_a_file_system_that_cannot_reserve_room_is_written_to_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cannot(*_: int) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))  # as ZFS says
+
+    monkeypatch.setattr(room, "_fallocate", cannot)
+    assert build_table(Tactics(2, 2), tmp_path).changed
 
 
 def test_a_folder_in_the_place_of_a_table_is_found_before_the_work(tmp_path: Path) -> None:
