@@ -2,7 +2,7 @@
 
 HDF5 takes it badly when a disk is full: it passes over what fails when an object is closed, and then
 may crash. So every block that it will write is reserved first, by the system, which says plainly if
-there is none. Where that cannot be done (macOS, Windows, some file systems), HDF5 has to see for itself.
+there is none. Where that cannot be done (macOS, Windows, some file systems) HDF5 must see for itself.
 """
 
 from __future__ import annotations
