@@ -5,7 +5,7 @@
     fuzz     texts, requests, commands and users' games that nobody would write
     values   whole tables solved again by another method, by other engines, threads and Pythons
     service  a server under slow, broken, huge and many requests, and for a long time
-    supply   all tests with the oldest versions that we allow of what we need, and advisories
+    supply   tests with the oldest versions that we allow of what we need, and advisories
 
 Prints the endings of each campaign, and writes them to a results file of its own. Exit code 1 if a case
 ended as none may: a wrong value, a crash, a hang, an exception outside `lookup.errors`, something lost.

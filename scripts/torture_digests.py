@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 ROOT = Path(__file__).parent.parent
-PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PYTHONS = ("3.11", "3.13")
+"""The oldest and the newest that we allow."""
 _LONGEST = 1800.0  # seconds for all tables of one way
 
 

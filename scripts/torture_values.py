@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from lookup import Game
 
-RANDOM_GAMES = 40  # of each kind
+RANDOM_GAMES = 25  # of each kind
 SAME, DIFFERENT = "the same", "DIFFERENT"
 
 TABLES = (
