@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 MISTAKE, FAILURE, INTERRUPTED, TERMINATED = 2, 1, 130, 143
+_ENDINGS = {INTERRUPTED: "interrupted", TERMINATED: "terminated"}
 _SOON = 0.01  # seconds
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -68,8 +69,11 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
         with _terminated_in_order():
             code = app(args=arguments, prog_name=name, standalone_mode=False)
     except _Terminated:
-        _fail("terminated", TERMINATED)
+        _fail(_ENDINGS[TERMINATED], TERMINATED)
     except EndtableError as error:
+        # A signal that comes while HDF5 reads a file makes it look damaged.
+        if code := _signal_behind(error):
+            _fail(_ENDINGS[code], code)
         _fail(str(error), exit_code(error))
     except BrokenPipeError:
         # The reader of our output has gone; what is still buffered must not raise once more.
@@ -88,7 +92,7 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
             _fail(f"{failed_at(error)} fails: {kind}: {error}", FAILURE)
         _fail(f"{kind}: {error} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
     if code == INTERRUPTED:
-        print_error("interrupted")
+        print_error(_ENDINGS[INTERRUPTED])
         # Threads that must end first may take a while: who is tired of waiting gets no traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.exit(code if isinstance(code, int) else 0)
@@ -101,15 +105,19 @@ class _Terminated(BaseException):
 @contextmanager
 def _terminated_in_order() -> Iterator[None]:
     """Makes an exception of SIGTERM, and lets no signal be lost; a second SIGTERM ends at once."""
+    is_ending = False
 
     def end(number: int, _frame: FrameType | None) -> None:
+        nonlocal is_ending
+        is_ending = True
         signal.signal(number, signal.SIG_DFL)
         raise _Terminated
 
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
         """A signal came where exceptions are passed over, as in callbacks of HDF5: it comes again."""
         if unraisable.exc_type not in (_Terminated, KeyboardInterrupt):
-            hook(unraisable)
+            if not is_ending:  # what was half made then, as a ZipFile, may complain that it is
+                hook(unraisable)
             return
         number = signal.SIGINT
         if unraisable.exc_type is _Terminated:
@@ -128,7 +136,17 @@ def _terminated_in_order() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        sys.unraisablehook = hook
+        if not is_ending:
+            sys.unraisablehook = hook
+
+
+def _signal_behind(error: BaseException | None) -> int | None:
+    """The exit code that the signal calls for from which an error came, if it was one."""
+    while error is not None:
+        if isinstance(error, KeyboardInterrupt | _Terminated):
+            return INTERRUPTED if isinstance(error, KeyboardInterrupt) else TERMINATED
+        error = error.__context__
+    return None
 
 
 def find_file(table: str, directories: list[Path] | None = None) -> Path:

@@ -193,6 +193,22 @@ def test_a_signal_is_not_lost_where_exceptions_are(how: signal.Signals, code: in
     assert (done.returncode, done.stderr) == (code, f"error: {said}\n")
 
 
+def test_a_signal_while_a_file_is_read_is_no_damage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As when Ctrl-C comes in the midst of HDF5, which makes a SystemError of it."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        error = SystemError("returned a result with an exception set")
+        error.__context__ = KeyboardInterrupt()
+        raise error
+
+    monkeypatch.setattr("h5py.File", interrupted)
+    for words in (("lookup", "info", "rota"), ("lookup", "export", "rota", "--to", "csv")):
+        result = run(*words)
+        assert (result.code, one_line(result)) == (130, "error: interrupted")
+
+
 def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
     bad = tmp_path / "bad.h5"
     bad.write_bytes((ROOT / "tables/rota.h5").read_bytes()[:-1])
