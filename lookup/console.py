@@ -68,25 +68,14 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
     try:
         with _ended_in_order() as was_terminated:
             code = app(args=arguments, prog_name=name, standalone_mode=False)
-    except EndtableError as error:
-        _fail(str(error), exit_code(error))
     except BrokenPipeError:
         # The reader of our output has gone; what is still buffered must not raise once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILURE)
-    except MemoryError:
-        _fail("not enough memory", FAILURE)
     except BaseException as error:
-        if not isinstance(error, Exception) and not is_of_own_game(error):
-            raise
-        # typer's own errors (an unknown option, a bad value) share no public base class.
-        if hasattr(error, "format_message"):
-            _fail(f"{_shortened(error.format_message())} (see {name} --help)", MISTAKE)
-        if os.environ.get("ENDTABLE_DEBUG"):
-            raise
-        if is_of_own_game(error):
-            _fail(f"{failed_at(error)} fails: {said(error)}", FAILURE)
-        _fail(f"{said(error)} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
+        if not _is_of_signal(error):
+            _tell(error, name)
+        code = INTERRUPTED
     if code == INTERRUPTED:
         # Threads that must end first may take a while: who is tired of waiting gets no traceback.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -94,6 +83,24 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
             _fail("terminated", TERMINATED)
         _fail("interrupted", INTERRUPTED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _tell(error: BaseException, name: str) -> NoReturn:
+    """Say what a command raised, in one line, and exit; what is no error of anybody's is raised again."""
+    if isinstance(error, EndtableError):
+        _fail(str(error), exit_code(error))
+    if isinstance(error, MemoryError):
+        _fail("not enough memory", FAILURE)
+    if not isinstance(error, Exception) and not is_of_own_game(error):
+        raise error
+    # typer's own errors (an unknown option, a bad value) share no public base class.
+    if hasattr(error, "format_message"):
+        _fail(f"{_shortened(error.format_message())} (see {name} --help)", MISTAKE)
+    if os.environ.get("ENDTABLE_DEBUG"):
+        raise error
+    if is_of_own_game(error):
+        _fail(f"{failed_at(error)} fails: {said(error)}", FAILURE)
+    _fail(f"{said(error)} (a fault of ours; ENDTABLE_DEBUG=1 shows where)", FAILURE)
 
 
 @contextmanager
@@ -113,7 +120,8 @@ def _ended_in_order() -> Iterator[Callable[[], bool]]:
     def lost(unraisable: sys.UnraisableHookArgs) -> None:
         """A signal came where exceptions are passed over, as in callbacks of HDF5: it comes again."""
         if unraisable.exc_type is not KeyboardInterrupt:
-            hook(unraisable)
+            if not terminated:  # what was half made then, as a ZipFile, may complain that it is
+                hook(unraisable)
             return
         if terminated:
             signal.signal(signal.SIGTERM, end)
@@ -131,7 +139,15 @@ def _ended_in_order() -> Iterator[Callable[[], bool]]:
         yield lambda: terminated
     finally:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        sys.unraisablehook = hook
+        if not terminated:
+            sys.unraisablehook = hook
+
+
+def _is_of_signal(error: BaseException | None) -> bool:
+    """Whether an error came from SIGINT or SIGTERM, of which HDF5 may make something else."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def find_file(table: str, directories: list[Path] | None = None) -> Path:

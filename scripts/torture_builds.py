@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from lookup.progress import Report
 
-CALLS = 100
+CALLS = 60
 """Calls of a case that are disturbed, at most: all if there are no more, else some at random."""
 
 ROUND = 5
@@ -79,6 +79,9 @@ def killed_at_calls(lab: Lab, report: Report) -> None:
                     end = lab.run(name, folder, kill=call)
                     found = lab.look(name, folder)
                     lab.tally.add(kind, found if end.code else "finished before")
+                    if found != "the old is there":
+                        lab.finish(name, folder)
+                        lab.renew(name, folder)
                 lab.finish(name, folder)
                 return "and a rerun succeeds"
 
@@ -131,6 +134,9 @@ def failed_at_calls(lab: Lab, report: Report) -> None:
                     if not end.code and found != "the new is there":
                         raise SpoiledError("a failure is passed over", f"{end.failed}: {found}")
                     lab.tally.add(kind, found if end.code else "made no difference")
+                    if found != "the old is there":
+                        lab.finish(name, folder)
+                        lab.renew(name, folder)
                 lab.finish(name, folder)
                 return "and a rerun succeeds"
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from lookup.progress import Report
 
-SIZES = 12
+SIZES = 6
 """File systems of each case, from none to a bit too small."""
 
-VANISHING = 6
+VANISHING = 3
 """Times that the folder of each case vanishes while it works."""
 
 ENOUGH = "size=256m,nr_inodes=10000"

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from lookup.progress import Report
     from lookup.table import Table
 
-PAIRS = 6
+PAIRS = 4
 """Times that each case is done by two at once, and as often with one of them killed."""
 
 READERS = 10

@@ -20,7 +20,7 @@ from builder.executor import execute
 from builder.writer import write_table
 from lookup import atomic, locks
 from lookup.errors import BuildError, GameError, InvalidParameterError, VerificationError
-from lookup.format import TableInfo
+from lookup.format import TableInfo, chunk_bytes
 from lookup.games.clock import Clock
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
@@ -249,13 +249,15 @@ def test_room_is_reserved_for_all_that_hdf5_writes(
     game: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """However many chunks there are; and what was too much is given back."""
-    few, give_back, reserved = writer.chunk_bytes, room.Room.give_back, list[int]()
+    give_back, reserved = room.Room.give_back, list[int]()
 
     def done(self: room.Room) -> None:
         reserved.append(self._needed)
         give_back(self)
 
-    monkeypatch.setattr(writer, "chunk_bytes", lambda column, total: min(few(column, total), 64))
+    monkeypatch.setattr(
+        writer, "chunk_bytes", lambda column, total: min(chunk_bytes(column, total), 64)
+    )
     monkeypatch.setattr(room.Room, "give_back", done)
     solution = execute(build.solver_of(game).plan(game, Engine.PYTHON))
     info = TableInfo.describe(game, "endtable", solution.totals)

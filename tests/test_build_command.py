@@ -193,6 +193,21 @@ def test_a_signal_is_not_lost_where_exceptions_are(how: signal.Signals, code: in
     assert (done.returncode, done.stderr) == (code, f"error: {said}\n")
 
 
+def test_a_signal_while_a_file_is_written_is_no_fault(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As when Ctrl-C comes in the midst of HDF5, which makes a SystemError of it."""
+
+    def interrupted(*_: object, **__: object) -> None:
+        error = SystemError("returned a result with an exception set")
+        error.__context__ = KeyboardInterrupt()
+        raise error
+
+    monkeypatch.setattr("h5py.File", interrupted)
+    result = run("build-tables", "tactics", "--rows", "2", "--cols", "2", "--out", tmp_path)
+    assert (result.code, one_line(result)) == (130, "error: interrupted")
+
+
 STOPPED = """
 import os, signal
 from lookup import Game

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import errno
-import math
-import random
 import shutil
-import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,7 +24,6 @@ from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
 from lookup.games.winners_losers import WinnersLosers
 from lookup.reader import TableFile
-from tests.conftest import ROOT
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -374,51 +368,3 @@ def test_a_part_gives_back_what_was_put_in(tmp_path: Path) -> None:
         path.write_bytes(content[:at] + bytes([content[at] ^ 4]) + content[at + 1 :])
         with pytest.raises(ValueError, match="part"):
             Part.open(path, "x").read_into(target)
-
-
-BUILD = """
-import sys, json
-from pathlib import Path
-from builder import checkpoints
-from builder.build import build_table
-from lookup.games import find_game
-checkpoints.SHARE = float("inf")
-build_table(find_game(sys.argv[1]), Path(sys.argv[2]), patience=0)
-"""
-
-
-@pytest.mark.parametrize("name", ["tactics-2x13", "clock-6-9"])
-def test_killed_at_any_moment_it_goes_on_to_the_same_bytes(name: str, tmp_path: Path) -> None:
-    """SIGKILL, at random moments from the first import to the last rename."""
-    seeded = random.Random(name)
-
-    def start(folder: Path) -> subprocess.Popen[bytes]:
-        return subprocess.Popen([sys.executable, "-c", BUILD, name, str(folder)], cwd=ROOT)
-
-    def watch(child: subprocess.Popen[bytes], folder: Path, parts: float = math.inf) -> int:
-        """Wait until it has kept so many parts or has ended; the most that there were."""
-        most = 0
-        while child.poll() is None and most < parts:
-            with contextlib.suppress(FileNotFoundError):  # removed while it was looked at: it is over
-                most = max(most, len(kept(folder)))
-            time.sleep(0.005)
-        return most
-
-    most = watch(start(tmp_path / "whole"), tmp_path / "whole")
-    whole = (tmp_path / "whole" / f"{name}.h5").read_bytes()
-    folder = tmp_path / "killed"
-    had_to_go_on = 0
-    # Moments by what was done and not by the clock: on a busy machine that would miss the build.
-    for share in (0.0, 0.3, 0.6, 0.9):
-        child = start(folder)
-        watch(child, folder, share * most)
-        time.sleep(seeded.uniform(0, 0.1 if share else 1.0))
-        child.kill()
-        child.wait()
-        table = folder / f"{name}.h5"
-        assert not table.exists() or table.read_bytes() == whole
-        had_to_go_on += bool(kept(folder)) and not table.exists()
-    assert had_to_go_on >= 2
-    assert start(folder).wait() == 0
-    assert (folder / f"{name}.h5").read_bytes() == whole
-    assert [path.name for path in folder.iterdir()] == [f"{name}.h5"]
