@@ -72,7 +72,7 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
         # The reader of our output has gone; what is still buffered must not raise once more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(FAILURE)
-    except BaseException as error:
+    except BaseException as error:  # noqa: BLE001 - all but signals is told, or raised again
         if not _is_of_signal(error):
             _tell(error, name)
         code = INTERRUPTED
@@ -86,7 +86,7 @@ def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> 
 
 
 def _tell(error: BaseException, name: str) -> NoReturn:
-    """Say what a command raised, in one line, and exit; what is no error of anybody's is raised again."""
+    """Say in one line what a command raised, and exit; what is no error at all is raised again."""
     if isinstance(error, EndtableError):
         _fail(str(error), exit_code(error))
     if isinstance(error, MemoryError):
