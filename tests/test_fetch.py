@@ -497,3 +497,13 @@ def test_a_folder_of_parts_that_is_removed_while_it_is_asked_for_is_made_again(
     with held:
         assert ways == [2]
         assert locks.is_at(held.fileno(), folder / "lock")
+
+
+def test_without_locks_a_folder_is_had_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no file ever seems to be the one that is there: inodes have no lasting numbers."""
+    monkeypatch.setattr(locks, "try_lock", lambda handle: None)
+    monkeypatch.setattr(locks, "is_at", lambda *_: False)
+    held = locks.hold_folder(tmp_path / ".fetch")
+    assert held
+    locks.leave_folder(tmp_path / ".fetch", held)
+    assert list(tmp_path.iterdir()) == []
