@@ -57,7 +57,8 @@ def _check_declarations(game: Game) -> None:
         _check_number(game, what, least)
     name: object = game.table_name
     if not isinstance(name, str) or not is_table_name(name):
-        raise GameError(f"table_name is {quoted(name)}: expected small letters, digits and '-' alone")
+        expected = "small letters and digits, '-' between words, at most 100 in all"
+        raise GameError(f"table_name is {quoted(name)}: expected {expected}")
     _check_solver(game)
     _check_ends(game)
     for name, wanted in _METHODS.items():
