@@ -173,10 +173,10 @@ class Parts:
         return self._folder
 
     def _sweep(self) -> None:
-        """Remove what nobody has gone on with for long."""
+        """Remove what nobody has gone on with for long; the lock is ours, however old it is."""
         for path in self._folder.iterdir():
             with suppress(OSError):
-                if path.stat().st_mtime < time.time() - KEPT_SECONDS:
+                if path.name != "lock" and path.stat().st_mtime < time.time() - KEPT_SECONDS:
                     path.unlink()
 
     def __enter__(self) -> Self:

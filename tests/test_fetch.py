@@ -23,7 +23,7 @@ from lookup import locks, sources
 from lookup.bundle import Manifest
 from lookup.disk import file_digest
 from lookup.errors import BundleError, EndtableError, FailureError
-from lookup.fetch import fetch
+from lookup.fetch import Parts, fetch
 from tests.commands import one_line, run
 from tests.own_games import SUBTRACT, own_game, write_game
 from tests.web import packed
@@ -497,6 +497,19 @@ def test_a_folder_of_parts_that_is_removed_while_it_is_asked_for_is_made_again(
     with held:
         assert ways == [2]
         assert locks.is_at(held.fileno(), folder / "lock")
+
+
+def test_the_lock_of_an_old_folder_of_parts_holds_as_well(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl", reason="Windows has other locks, which are not used")
+    (tmp_path / ".fetch").mkdir()
+    for name in ("lock", "old.part"):
+        (tmp_path / ".fetch" / name).touch()
+        os.utime(tmp_path / ".fetch" / name, (0, 0))
+    with Parts(tmp_path) as one, Parts(tmp_path) as other:
+        assert [path.name for path in one.hold().iterdir()] == ["lock"]
+        with pytest.raises(FailureError, match="is being filled by another"):
+            other.hold()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_locks_a_folder_is_had_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
