@@ -52,6 +52,8 @@ def hold_folder(folder: Path) -> IO[bytes] | None:
         try:
             held = (folder / "lock").open("ab")
         except FileNotFoundError:
+            if (folder / "lock").is_symlink():
+                raise  # it leads nowhere
             continue  # who had it has just removed it
         except OSError:
             with suppress(OSError):  # others may be at work there

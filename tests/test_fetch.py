@@ -512,6 +512,13 @@ def test_the_lock_of_an_old_folder_of_parts_holds_as_well(tmp_path: Path) -> Non
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_lock_that_leads_nowhere_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / ".fetch").mkdir()
+    (tmp_path / ".fetch" / "lock").symlink_to(tmp_path / "gone" / "lock")
+    with pytest.raises(FileNotFoundError):
+        locks.hold_folder(tmp_path / ".fetch")
+
+
 def test_without_locks_a_folder_is_had_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where no file ever seems to be the one that is there: inodes have no lasting numbers."""
     monkeypatch.setattr(locks, "try_lock", lambda handle: None)
