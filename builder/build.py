@@ -31,7 +31,7 @@ from lookup.disk import available_disk
 from lookup.errors import BuildError, EndtableError, GameError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
-from lookup.games.sources import failed_at, said
+from lookup.games.sources import failed_at, is_of_own_game, said
 from lookup.progress import Progress
 from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX
@@ -153,11 +153,12 @@ def build_table(
             else:
                 put_in_place(temporary, path)
             checkpoints.discard()
-    except OSError as error:
-        raise BuildError(f"'{path}' cannot be written: {error.strerror or error}") from None
     except (EndtableError, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:
+        if isinstance(error, OSError) and not is_of_own_game(error):
+            reason = error.strerror or error
+            raise BuildError(f"'{path}' cannot be written: {reason}") from None
         if game.is_ours():
             raise
         raise GameError(_raised(error, engine)) from error

@@ -28,7 +28,7 @@ from builder.solvers.plan import Piece
 from builder.solvers.solution import slices
 from lookup.errors import BuildError
 from lookup.format import CHUNK_BYTES
-from lookup.locks import hold_folder, is_at
+from lookup.locks import clear_folder, hold_folder, leave_folder
 from lookup.progress import silent
 
 if TYPE_CHECKING:
@@ -268,20 +268,27 @@ class Checkpoints:
 
     def close(self) -> None:
         """Let go of the folder; what it holds stays, unless it was discarded."""
-        if self._held is not None:
-            lock = self.folder / "lock"
-            is_ours = is_at(self._held.fileno(), lock) or not lock.exists()
-            self._held.close()
-            self._held = None
-            if self._discarded and is_ours:  # what other threads were still writing when it was
-                shutil.rmtree(self.folder, ignore_errors=True)
+        if self._held is None:
+            return
+        self._held.close()
+        self._held = None
+        # What other threads were still writing when it was; with a lock it is another's by now.
+        if self._discarded and self.folder.is_dir() and not (self.folder / "lock").exists():
+            with contextlib.suppress(OSError):
+                if (late := hold_folder(self.folder)) is not None:
+                    self._remove(late)
 
     def discard(self) -> None:
         """Remove what was kept, and keep no more: the table is there, or what was kept is no good."""
         self._enabled = False
         if self._held is not None and not self._discarded:
             self._discarded = True
-            shutil.rmtree(self.folder, ignore_errors=True)
+            self._remove(self._held)
+
+    def _remove(self, held: IO[bytes]) -> None:
+        with contextlib.suppress(OSError):
+            clear_folder(self.folder)
+        leave_folder(self.folder, held)
 
     def _give_up(self) -> None:
         """Go on without checkpoints: the disk does not take them."""
@@ -307,11 +314,7 @@ class Checkpoints:
         key, mine = self.folder / "key", self._key.encode()
         if key.is_file() and key.read_bytes() == mine:
             return
-        for item in self.folder.iterdir():
-            if item.is_dir():
-                shutil.rmtree(item)
-            elif item.name != "lock":
-                item.unlink(missing_ok=True)
+        clear_folder(self.folder)
         key.write_bytes(mine)
 
     def _snapshots(self) -> list[Path]:

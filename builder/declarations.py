@@ -29,6 +29,8 @@ _NUMBERS = {
 }
 _MOST = 1 << 48
 """Of what there is room made for; more would be refused by the machine, in other words."""
+_TEXTS = ("rules", "notation", "indexing")
+_LONGEST_TEXT = 65_000  # bytes, as tables/FORMAT.md says
 _METHODS = {
     "successors": ("index", "out"),
     "predecessors": ("index", "out"),
@@ -57,7 +59,10 @@ def _check_declarations(game: Game) -> None:
         _check_number(game, what, least)
     name: object = game.table_name
     if not isinstance(name, str) or not is_table_name(name):
-        raise GameError(f"table_name is {quoted(name)}: expected small letters, digits and '-' alone")
+        expected = "small letters and digits, '-' between words, at most 100 in all"
+        raise GameError(f"table_name is {quoted(name)}: expected {expected}")
+    for what in _TEXTS:
+        _check_text(game, what)
     _check_solver(game)
     _check_ends(game)
     for name, wanted in _METHODS.items():
@@ -79,6 +84,19 @@ def _check_number(game: Game, what: str, least: int) -> None:
         raise GameError(f"{what} is {quoted(value)}: expected a whole number of at least {least}")
     if value > _MOST and what not in ("size", "start", "work"):
         raise GameError(f"{what} is {quoted(value)}: expected no more than any machine has room for")
+
+
+def _check_text(game: Game, what: str) -> None:
+    """A table can hold it: found here, and not when all is solved."""
+    text: object = getattr(game, what)
+    fits = isinstance(text, str) and "\0" not in text
+    try:
+        fits = fits and len(str(text).encode()) <= _LONGEST_TEXT
+    except UnicodeEncodeError:  # halves of characters
+        fits = False
+    if not fits:
+        expected = f"a text of at most {_LONGEST_TEXT:,} bytes in UTF-8, without NUL"
+        raise GameError(f"{what} is {quoted(text)}: expected {expected}")
 
 
 def _check_solver(game: Game) -> None:

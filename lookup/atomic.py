@@ -137,7 +137,8 @@ def _new(path: Path) -> tuple[Path, int | None]:
             os.close(held)  # what is open there cannot be renamed
             return temporary, None
         # Shared, so that others may read it; who sweeps asks for more.
-        if try_lock(held, shared=True) is not False and is_at(held, temporary):
+        is_ours = try_lock(held, shared=True)
+        if is_ours is None or (is_ours and is_at(held, temporary)):
             return temporary, held
         os.close(held)  # swept before it was held
 

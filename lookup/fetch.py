@@ -16,7 +16,7 @@ from lookup.atomic import put_in_place
 from lookup.bundle import Manifest, check_table, sha256_of
 from lookup.disk import available_disk, file_digest, sized
 from lookup.errors import BundleError, FailureError, InvalidParameterError
-from lookup.locks import hold_folder
+from lookup.locks import hold_folder, leave_folder
 from lookup.progress import Progress
 from lookup.sources import open_source
 
@@ -173,10 +173,10 @@ class Parts:
         return self._folder
 
     def _sweep(self) -> None:
-        """Remove what nobody has gone on with for long."""
+        """Remove what nobody has gone on with for long; the lock is ours, however old it is."""
         for path in self._folder.iterdir():
             with suppress(OSError):
-                if path.stat().st_mtime < time.time() - KEPT_SECONDS:
+                if path.name != "lock" and path.stat().st_mtime < time.time() - KEPT_SECONDS:
                     path.unlink()
 
     def __enter__(self) -> Self:
@@ -193,8 +193,7 @@ class Parts:
             return
         with suppress(OSError):
             if [path.name for path in self._folder.iterdir()] == ["lock"]:
-                (self._folder / "lock").unlink()
-                self._folder.rmdir()
+                leave_folder(self._folder, self._held)
         self._held.close()
 
 

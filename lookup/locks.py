@@ -7,6 +7,7 @@ Windows has none of these, and some file systems neither.
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -44,21 +45,46 @@ def is_at(handle: int, path: Path) -> bool:
 def hold_folder(folder: Path) -> IO[bytes] | None:
     """Make a folder and lock the file `lock` in it; None if another process has it.
 
-    It is held until the file is closed. Whoever holds it may remove the folder.
+    It is held until the file is closed. Whoever holds it may clear the folder, and leave it.
     """
     while True:
         folder.mkdir(exist_ok=True)
         try:
             held = (folder / "lock").open("ab")
         except FileNotFoundError:
+            if (folder / "lock").is_symlink():
+                raise  # it leads nowhere
             continue  # who had it has just removed it
         except OSError:
             with suppress(OSError):  # others may be at work there
                 folder.rmdir()
             raise
-        if try_lock(held.fileno()) is False:
+        is_free = try_lock(held.fileno())
+        if is_free is False:
             held.close()
             return None
-        if is_at(held.fileno(), folder / "lock"):
+        if is_free is None or is_at(held.fileno(), folder / "lock"):
             return held
         held.close()  # the lock of a folder that was removed in the meantime
+
+
+def clear_folder(folder: Path) -> None:
+    """Remove all that is in a folder that is held, but for its lock."""
+    for item in folder.iterdir():
+        if item.is_dir():
+            shutil.rmtree(item)
+        elif item.name != "lock":
+            item.unlink(missing_ok=True)
+
+
+def leave_folder(folder: Path, held: IO[bytes]) -> None:
+    """Let go of a folder that is held, and remove it unless something else is in it.
+
+    The lock goes after all that it guards: from then on the folder may be another's.
+    """
+    if os.name == "nt":
+        held.close()  # what is open there cannot be removed
+    with suppress(OSError):
+        (folder / "lock").unlink()
+        folder.rmdir()
+    held.close()

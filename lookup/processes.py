@@ -68,7 +68,8 @@ def found_by(kind: type[Named]) -> Found:
 
     module = sys.modules.get(kind.__module__)
     if module is not None and hasattr(module, SOURCE):  # run from a file, and no module of anybody's
-        return f"{module.__file__}:{kind.__qualname__}"
+        names = (name for name, value in vars(module).items() if value is kind)  # not always its own
+        return f"{module.__file__}:{next(names, kind.__qualname__)}"
     return cast("type[Game]", kind)
 
 

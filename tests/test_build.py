@@ -22,6 +22,7 @@ from lookup import atomic, locks
 from lookup.errors import BuildError, GameError, InvalidParameterError, VerificationError
 from lookup.format import TableInfo, chunk_bytes
 from lookup.games.clock import Clock
+from lookup.games.loading import load_game
 from lookup.games.rota import Rota
 from lookup.games.sticks_heaps import SticksAny, SticksRun
 from lookup.games.sticks_special import SticksSpecial
@@ -165,6 +166,7 @@ def test_without_locks_what_is_old_is_left_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(atomic, "try_lock", lambda handle, **named: None)
+    monkeypatch.setattr(atomic, "is_at", lambda *_: False)  # as where inodes have no lasting numbers
     old, new = (tmp_path / f".x.1.0123abc{at}.tmp" for at in "de")
     old.touch()
     new.touch()
@@ -452,6 +454,25 @@ def test_a_broken_game_is_explained_before_it_is_compiled(
     with pytest.raises(GameError, match=words):
         build_table(game, tmp_path / "tables", engine=Engine.NUMBA)
     assert not (tmp_path / "tables").exists()
+
+
+def test_a_rule_that_lacks_a_file_is_not_taken_for_a_table_that_cannot_be_written(
+    tmp_path: Path,
+) -> None:
+    rules = tmp_path / "bookish.py"
+    rules.write_text(
+        "from lookup import Game\n"
+        "class Bookish(Game):\n"
+        "    name, solver, size, start, max_moves = 'bookish', 'ordered', 60000, 59999, 1\n"
+        "    def successors(self, index, out):\n"
+        "        if index == 43777:\n"
+        "            raise FileNotFoundError(2, 'No such file', 'book.txt')\n"
+        "        out[0] = index // 2\n"
+        "        return min(index, 1)\n"
+    )
+    with pytest.raises(GameError, match=r"^bookish.py, line 6: successors fails: FileNotFoundError"):
+        build_table(load_game(rules)(), tmp_path / "tables", engine=Engine.PYTHON)
+    assert list((tmp_path / "tables").iterdir()) == []
 
 
 def test_a_failed_verification_names_the_table_and_not_the_temporary_file(

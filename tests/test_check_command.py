@@ -235,6 +235,11 @@ WILD = [
     ("max_moves = 3", "max_moves = 3\n    symmetries = -10**5000", "is a number of 16,610 bits"),
     ("return self.heap\n", "return 10**5000\n", "is a number of 16,610 bits: expected an index from"),
     ("max_moves = 3", "max_moves = 3\n    table_name = '../x'", "table_name is '../x': expected small"),
+    ("max_moves = 3", "max_moves = 3\n    table_name = 'x--1'", "digits, '-' between words"),
+    ("max_moves = 3", "max_moves = 3\n    rules = 5", "rules is 5: expected a text of at most 65,000"),
+    ("max_moves = 3", "max_moves = 3\n    rules = 'x\\0'", r"rules is 'x\x00': expected a text"),
+    ("max_moves = 3", "max_moves = 3\n    indexing = '\\ud800'", r"indexing is '\ud800': expected"),
+    ("max_moves = 3", "max_moves = 3\n    notation = 'x' * 65001", "(65001 characters): expected a"),
     ("count = 0", "raise SystemExit(0)", "line 21: successors fails: SystemExit: 0"),
     ("return self.heap + 1", "raise SystemExit(0)", "line 14: size fails: SystemExit: 0"),
     (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import sys
 from typing import TYPE_CHECKING, Any
@@ -338,6 +339,32 @@ def test_what_was_discarded_does_not_take_the_checkpoints_of_another_with_it(tmp
     (other.folder / "late.tmp").touch()
     other.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_another_begins_in_the_folder_once_all_that_was_discarded_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {f"x-{low}-{low + 1}.part" for low in range(100)}
+    one = Checkpoints(tmp_path / "x.h5", "key", patience=0)
+    other = Checkpoints(tmp_path / "x.h5", "key", patience=0)
+    unlink = os.unlink
+
+    def meanwhile(path: str | Path, **named: Any) -> None:
+        unlink(path, **named)
+        if str(path).endswith("lock"):
+            assert other.is_active
+            for name in names:
+                (other.folder / name).touch()
+
+    assert one.is_active
+    for name in names:
+        (one.folder / name).touch()
+    monkeypatch.setattr(os, "unlink", meanwhile)
+    one.discard()
+    one.close()
+    monkeypatch.undo()
+    assert {path.name for path in other.folder.iterdir()} == names | {"key", "lock"}
+    other.close()
 
 
 def test_a_part_gives_back_what_was_put_in(tmp_path: Path) -> None:

@@ -382,6 +382,19 @@ def test_games_and_tables_of_a_users_file_are_found_by_the_file(tmp_path: Path) 
         assert b"endtable_game_" not in pickle.dumps((one, tables, one.game))
 
 
+def test_a_game_is_found_by_the_name_that_its_file_has_for_it(tmp_path: Path) -> None:
+    rules = tmp_path / "made.py"
+    made = "def made():\n" + OWN.strip().replace("\n", "\n    ").replace("from", "    from", 1)
+    rules.write_text(f"{made}\n    return Countdown\nMine = made()\n")
+    game = lookup.load_game(rules)()
+    pickled = pickle.dumps(game)
+    assert pickle.loads(pickled) == game
+    rules.unlink()
+    assert copy.copy(game) == copy.deepcopy(game) == game
+    with pytest.raises(lookup.InvalidGameError, match="No such file"):
+        pickle.loads(pickled)
+
+
 def test_every_game_is_pickled_by_its_parameters(tables: lookup.Tablebase) -> None:
     for name in ("rota", "tactics-4x4", "clock-4-2", "sticks-special-50", "winners-losers-20"):
         game = tables[name].game

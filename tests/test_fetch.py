@@ -23,7 +23,7 @@ from lookup import locks, sources
 from lookup.bundle import Manifest
 from lookup.disk import file_digest
 from lookup.errors import BundleError, EndtableError, FailureError
-from lookup.fetch import fetch
+from lookup.fetch import Parts, fetch
 from tests.commands import one_line, run
 from tests.own_games import SUBTRACT, own_game, write_game
 from tests.web import packed
@@ -510,3 +510,33 @@ def test_a_folder_of_parts_that_is_left_over_goes_though_nothing_is_missing(
     assert not any(table.changed for table in fetch(str(bundles / "bundle"), mine))
     assert content(mine) == after
     assert not (mine / ".fetch").exists()
+
+
+def test_the_lock_of_an_old_folder_of_parts_holds_as_well(tmp_path: Path) -> None:
+    pytest.importorskip("fcntl", reason="Windows has other locks, which are not used")
+    (tmp_path / ".fetch").mkdir()
+    for name in ("lock", "old.part"):
+        (tmp_path / ".fetch" / name).touch()
+        os.utime(tmp_path / ".fetch" / name, (0, 0))
+    with Parts(tmp_path) as one, Parts(tmp_path) as other:
+        assert [path.name for path in one.hold().iterdir()] == ["lock"]
+        with pytest.raises(FailureError, match="is being filled by another"):
+            other.hold()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_lock_that_leads_nowhere_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / ".fetch").mkdir()
+    (tmp_path / ".fetch" / "lock").symlink_to(tmp_path / "gone" / "lock")
+    with pytest.raises(FileNotFoundError):
+        locks.hold_folder(tmp_path / ".fetch")
+
+
+def test_without_locks_a_folder_is_had_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where no file ever seems to be the one that is there: inodes have no lasting numbers."""
+    monkeypatch.setattr(locks, "try_lock", lambda handle: None)
+    monkeypatch.setattr(locks, "is_at", lambda *_: False)
+    held = locks.hold_folder(tmp_path / ".fetch")
+    assert held
+    locks.leave_folder(tmp_path / ".fetch", held)
+    assert list(tmp_path.iterdir()) == []

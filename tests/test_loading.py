@@ -202,12 +202,14 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]
     broken = "class Broken:\n    pass\nraise_later = {}['x']\n"
     write_game(tmp_path, name="games_of_somebody.py")
     write_game(tmp_path, broken, name="broken_games_of_somebody.py")
+    write_game(tmp_path, "raise SystemExit('no licence')\n", name="ending_games_of_somebody.py")
     about = tmp_path / "somebody-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: somebody\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text(
         "[endtable.games]\nsubtract = games_of_somebody:Subtract\n"
         "broken = broken_games_of_somebody:Broken\n"
+        "ending = ending_games_of_somebody:Broken\n"
         "misnamed = games_of_somebody:Subtract\nno-class = games_of_somebody:Outcome\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
@@ -230,6 +232,7 @@ def test_installed_games_are_found_by_name(installed: Path) -> None:
     ("name", "words"),
     [
         ("broken", "'broken' cannot be loaded from 'broken_games_of_somebody:Broken': KeyError"),
+        ("ending", "'ending' cannot be loaded from .*: SystemExit: no licence"),
         ("misnamed", "'misnamed' is announced for a game that calls itself 'subtract'"),
         ("no-class", "expected a class derived from lookup.Game"),
     ],

@@ -79,7 +79,9 @@ def installed_game(name: str) -> type[Game] | None:
         return None
     try:
         found = announced.load()
-    except Exception as error:  # noqa: BLE001 - somebody else's module may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - somebody else's module may raise anything
         problem = f"cannot be loaded from {announced.value!r}: {said(error)}"
         raise InvalidGameError(name, problem) from None
     if not (inspect.isclass(found) and issubclass(found, Game)):

@@ -44,6 +44,12 @@ class Named(ABC):
         fields = {one.name: getattr(self, one.name) for one in self._parameters}
         return game_again, (found_by(type(self)), fields)
 
+    def __copy__(self) -> Self:
+        return self  # it never changes; its file, by which it is found elsewhere, may
+
+    def __deepcopy__(self, _memo: dict[int, Any]) -> Self:
+        return self
+
     @property
     def table_name(self) -> str:
         """The name of this game's table; the file is `<table_name>.h5`."""
