@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -201,9 +202,27 @@ def test_there_are_fewer_connections_than_a_process_may_open_files(
 ) -> None:
     from lookup.service import connections
 
-    for files, most in ((1024, 824), (10**6, MOST_CONNECTIONS), (0, MOST_CONNECTIONS)):
+    for files, most in ((256, 128), (1024, 824), (10**6, MOST_CONNECTIONS), (0, MOST_CONNECTIONS)):
         monkeypatch.setattr(connections, "_MOST_FILES", files)
         assert most_connections() == most
+
+
+@needs_proc
+def test_who_reads_slowly_but_steadily_is_waited_for() -> None:
+    """The system holds megabytes of an answer, and says that there is room after a third was read."""
+    first = "from lookup.service import connections\nconnections.SEND_SECONDS = 2"
+    request = b"GET /api/tables/tactics-4x5/file HTTP/1.1\r\nhost: x\r\n\r\n"
+    dropped = 'why="too_slow"'
+    with serving(first=first) as server, server.connect() as client:
+        client.sendall(request * 80)
+        for _ in range(55):
+            assert client.recv(20_000)
+            time.sleep(0.1)
+        assert dropped not in server.get("/metrics").body.decode()
+        deadline = time.monotonic() + 20  # now it reads no more
+        while dropped not in server.get("/metrics").body.decode():
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
 
 
 LOST = """
