@@ -225,6 +225,16 @@ def test_who_reads_slowly_but_steadily_is_waited_for() -> None:
             time.sleep(0.2)
 
 
+@needs_proc
+def test_a_body_that_comes_after_its_answer_holds_no_connection() -> None:
+    first = "from lookup.service import server\nserver.KEEP_ALIVE_SECONDS = 1"
+    with serving(first=first) as server, server.connect(10) as client:
+        client.sendall(b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n")
+        assert status_of(client.recv(1 << 16)) == 404
+        client.sendall(b"{}")
+        assert client.recv(1 << 16) == b""  # closed as any other that is idle, without a word
+
+
 LOST = """
 import os, signal, time, weakref
 from lookup.service import server

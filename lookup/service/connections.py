@@ -201,6 +201,8 @@ class Connection(HttpToolsProtocol):
         """The last byte of a request."""
         super().on_message_complete()
         self._deadline, self._received, self._body = math.inf, 0, 0
+        if self.is_idle:  # it was answered before: nothing else ends a connection that says no more
+            self._deadline = self.loop.time() + self.timeout_keep_alive
 
     def on_response_complete(self) -> None:
         """The last byte of an answer."""
