@@ -8,6 +8,7 @@ import signal
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,6 +19,7 @@ from lookup.service import limits
 from lookup.service.connections import LARGEST_HEAD, MOST_CONNECTIONS, most_connections
 from lookup.service.errors import BusyError
 from lookup.service.limits import BURST_SECONDS, COSTLY, MOST_CLIENTS, Rate, Turns, client_of, cost_of
+from lookup.service.server import OPEN_FILES
 
 if TYPE_CHECKING:
     from torture_server import Server
@@ -205,6 +207,15 @@ def test_there_are_fewer_connections_than_a_process_may_open_files(
     for files, most in ((256, 128), (1024, 824), (10**6, MOST_CONNECTIONS), (0, MOST_CONNECTIONS)):
         monkeypatch.setattr(connections, "_MOST_FILES", files)
         assert most_connections() == most
+
+
+@needs_proc
+@pytest.mark.parametrize(("most", "allowed"), [("-Sn 256", OPEN_FILES), ("-n 256", 256)])
+def test_it_asks_to_open_as_many_files_as_connections_may_need(most: str, allowed: int) -> None:
+    with serving(through=("bash", "-c", f'ulimit {most}; exec "$@"', "-")) as server:
+        limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+        assert int(limits.partition("Max open files")[2].split()[0]) == allowed
+        assert server.get("/api/health").status == 200
 
 
 @needs_proc
