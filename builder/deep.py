@@ -115,9 +115,11 @@ def deep_verify(
         with progress.stage(f"{path.stem}: solve again") as report:
             method = solve_again(file.game, engine, report)
         compare(file, method)
+    words = method.words
+    del method  # `verify_file` may take all of the memory
     with progress.stage(f"{path.stem}: verify") as report:
         verified = verify_file(path, engine, report, memory=memory, rules=rules)
-    return Deeply(verified, method.words)
+    return Deeply(verified, words)
 
 
 def memory_needed(file: TableFile) -> int:

@@ -155,8 +155,11 @@ def _overwritten(path: Path, content: bytes) -> None:
 
 GOOD = (ROOT / "tables" / f"{TABLE}.h5").read_bytes()
 OTHER = (ROOT / "tables" / "rota-diameters.h5").read_bytes()
+UNNOTICED = "replaced by itself"
+"""The change of which nobody may notice anything."""
+
 CHANGES: dict[str, Callable[[Path], object]] = {
-    "replaced by itself": lambda path: _replaced(path, GOOD),
+    UNNOTICED: lambda path: _replaced(path, GOOD),
     "replaced by another table": lambda path: _replaced(path, OTHER),
     "replaced by garbage": lambda path: _replaced(path, b"garbage" * 1000),
     "replaced by nothing": lambda path: _replaced(path, b""),
@@ -224,6 +227,8 @@ def _change(tally: Tally, server: Server, path: Path, change: str, expected: obj
         thread.join()
     for asked, answer in seen:
         ending = judged(asked, answer, expected, str(path.parent))
+        if change == UNNOTICED and answer.status != 200:
+            ending = f"WRONG: a request fails: {ending}"
         if ending.startswith("WRONG"):
             tally.fail("changed tables", ending[:300], f"{change}, {asked}")
         else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import random
+import weakref
 from contextlib import closing
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from builder.second.rounds import Rounds
 from builder.second.search import Search
 from builder.solvers import mask
 from builder.solvers.solution import PackedColumn
+from builder.verify import verify_file
 from builder.workers import Workers
 from lookup import Game
 from lookup.blocks import pack, unpack
@@ -289,6 +291,26 @@ def test_the_estimate_of_memory_is_enough(game: Game, tmp_path: Path) -> None:
     assert traced(lambda: deep_verify(path, Engine.PYTHON, memory=needed)) <= needed
     with pytest.raises(BuildError, match=r"t.h5 needs about .* it was not started"):
         deep_verify(path, Engine.PYTHON, memory=needed - 1)
+
+
+def test_what_was_solved_again_is_gone_when_the_table_is_verified(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The estimate is of one or the other."""
+    kept: list[weakref.ref[Method]] = []
+
+    def solved_once(*words: Any) -> Method:
+        method = solve_again(*words)
+        kept.append(weakref.ref(method))
+        return method
+
+    def verified_later(*words: Any, **more: Any) -> Any:
+        assert kept[0]() is None
+        return verify_file(*words, **more)
+
+    monkeypatch.setattr(deep, "solve_again", solved_once)
+    monkeypatch.setattr(deep, "verify_file", verified_later)
+    assert deep_verify(ROOT / "tables" / "clock-4-2.h5", Engine.PYTHON).method == Search.words
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,20 @@ import asyncio
 import os
 import signal
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from starlette.requests import ClientDisconnect
-from torture_server import Reply, serving, status_of
+from torture_server import Reply, everything, serving, status_of
 
 from lookup.service import limits
 from lookup.service.connections import LARGEST_HEAD, MOST_CONNECTIONS, most_connections
 from lookup.service.errors import BusyError
 from lookup.service.limits import BURST_SECONDS, COSTLY, MOST_CLIENTS, Rate, Turns, client_of, cost_of
+from lookup.service.server import OPEN_FILES
 
 if TYPE_CHECKING:
     from torture_server import Server
@@ -201,9 +204,47 @@ def test_there_are_fewer_connections_than_a_process_may_open_files(
 ) -> None:
     from lookup.service import connections
 
-    for files, most in ((1024, 824), (10**6, MOST_CONNECTIONS), (0, MOST_CONNECTIONS)):
+    for files, most in ((256, 128), (1024, 824), (10**6, MOST_CONNECTIONS), (0, MOST_CONNECTIONS)):
         monkeypatch.setattr(connections, "_MOST_FILES", files)
         assert most_connections() == most
+
+
+@needs_proc
+@pytest.mark.parametrize(("most", "allowed"), [("-Sn 256", OPEN_FILES), ("-n 256", 256)])
+def test_it_asks_to_open_as_many_files_as_connections_may_need(most: str, allowed: int) -> None:
+    with serving(through=("bash", "-c", f'ulimit {most}; exec "$@"', "-")) as server:
+        limits = Path(f"/proc/{server.process.pid}/limits").read_text()
+        assert int(limits.partition("Max open files")[2].split()[0]) == allowed
+        assert server.get("/api/health").status == 200
+
+
+@needs_proc
+def test_who_reads_slowly_but_steadily_is_waited_for() -> None:
+    """The system holds megabytes of an answer, and says that there is room after a third was read."""
+    first = "from lookup.service import connections\nconnections.SEND_SECONDS = 2"
+    request = b"GET /api/tables/tactics-4x5/file HTTP/1.1\r\nhost: x\r\n\r\n"
+    dropped = 'why="too_slow"'
+    with serving(first=first) as server, server.connect() as client:
+        client.sendall(request * 80)
+        for _ in range(55):
+            assert client.recv(20_000)
+            time.sleep(0.1)
+        assert dropped not in server.get("/metrics").body.decode()
+        deadline = time.monotonic() + 20  # now it reads no more
+        while dropped not in server.get("/metrics").body.decode():
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+
+
+@needs_proc
+def test_a_body_that_comes_after_its_answer_holds_no_connection() -> None:
+    first = "from lookup.service import server\nserver.KEEP_ALIVE_SECONDS = 1"
+    with serving(first=first) as server, server.connect(10) as client:
+        client.sendall(b"POST /nowhere HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n")
+        assert status_of(client.recv(99)) == 404
+        client.sendall(b"{}")
+        # Then it is closed as any other that is idle, without a word.
+        assert everything(client).endswith(b"/nowhere' is not answered here: not found\"}}")
 
 
 LOST = """

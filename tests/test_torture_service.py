@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from typing import TYPE_CHECKING
 
 import pytest
 import torture_service
@@ -24,6 +25,9 @@ from torture_server import Reply, serving
 from torture_service import ASKED, burst, change_tables, judged, keep_to_the_rate
 from torture_soak import judge
 from torture_tally import Tally
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks at processes in /proc")
 
@@ -70,7 +74,7 @@ def test_bursts_get_the_right_values_and_the_rate_is_held() -> None:
     ("workers", "first", "some"),
     [
         ("1", torture_service.ON_DISK, ("its middle written over", "cut to nothing in place")),
-        ("2", "", ("replaced by garbage", "a pipe", "a link to a secret")),
+        ("2", "", (torture_service.UNNOTICED, "a pipe", "a link to a secret")),
     ],
 )
 def test_a_table_that_changes_is_never_wrong(
@@ -94,6 +98,16 @@ def test_a_server_without_bounds_is_noticed() -> None:
     with serving(first=without) as server:
         send_without_end(tally, server, 8)
     assert any("MB were taken: one header" in failure for failure in tally.failures)
+
+
+def test_a_request_that_fails_while_nothing_changes_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gone(path: Path) -> None:
+        path.unlink()
+
+    monkeypatch.setattr(torture_service, "CHANGES", {torture_service.UNNOTICED: gone})
+    tally = Tally()
+    change_tables(tally, "1", "", 1)
+    assert any("a request fails: 404 missing_table" in failure for failure in tally.failures)
 
 
 def test_answers_that_none_may_be_are_noticed() -> None:

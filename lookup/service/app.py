@@ -100,7 +100,7 @@ HEADERS = {
     "referrer-policy": "no-referrer",
     "x-content-type-options": "nosniff",
 }
-READABLE_HEADERS = ["accept-ranges", "content-disposition", "content-range", "etag"]
+READABLE_HEADERS = ["accept-ranges", "content-disposition", "content-range", "etag", "retry-after"]
 
 _SINGLE, _TEXTS, _INDICES = (POSITIONS.labels(how) for how in ("single", "texts", "indices"))
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import asyncio
 import math
 import sys
+from array import array
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 import httptools
@@ -199,6 +201,8 @@ class Connection(HttpToolsProtocol):
         """The last byte of a request."""
         super().on_message_complete()
         self._deadline, self._received, self._body = math.inf, 0, 0
+        if self.is_idle:  # it was answered before: nothing else ends a connection that says no more
+            self._deadline = self.loop.time() + self.timeout_keep_alive
 
     def on_response_complete(self) -> None:
         """The last byte of an answer."""
@@ -210,7 +214,7 @@ class Connection(HttpToolsProtocol):
 
     def look_after(self) -> None:
         """Drop it if it takes too long."""
-        now, unread = self.loop.time(), self.transport.get_write_buffer_size()
+        now, unread = self.loop.time(), _unread(self.transport)
         if not unread:
             self.stalled = None
         elif self.stalled is None or unread <= self.stalled[1] - SLOWEST:
@@ -257,17 +261,39 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
 
+def _unread(transport: asyncio.Transport) -> int:
+    """Bytes of answers that were not received yet; 0 if none waits here.
+
+    Those that the system has taken are among them, where it tells: it takes more only after a third of
+    its megabytes has gone, and who reads slowly but steadily would seem to read nothing for a minute.
+    """
+    here = transport.get_write_buffer_size()
+    if not here or sys.platform != "linux":
+        return here
+    import fcntl
+    import termios
+
+    taken = array("i", [0])
+    with suppress(OSError, ValueError):  # it is closed
+        fcntl.ioctl(transport.get_extra_info("socket").fileno(), termios.TIOCOUTQ, taken)
+    return here + taken[0]
+
+
 def most_connections() -> int:
     """Fewer than a process may open files, on systems that have such a limit."""
-    return min(MOST_CONNECTIONS, _MOST_FILES - _SPARE_FILES) if _MOST_FILES else MOST_CONNECTIONS
+    if not _MOST_FILES:
+        return MOST_CONNECTIONS
+    return min(MOST_CONNECTIONS, max(_MOST_FILES - _SPARE_FILES, _MOST_FILES // 2))
 
 
 def _most_files() -> int:
+    """How many files this process may open; 0 is any number."""
     if sys.platform == "win32":
         return 0
     import resource
 
-    return max(2 * _SPARE_FILES, resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return 0 if most == resource.RLIM_INFINITY else most
 
 
 _MOST_FILES = _most_files()

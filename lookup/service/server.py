@@ -7,8 +7,9 @@ import gc
 import os
 import signal
 import socket
+import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,9 @@ STOP_SECONDS = 5
 KEEP_ALIVE_SECONDS = 30
 BACKLOG = 2048
 """Connections that may wait to be accepted: hundreds of clients start at the same moment."""
+
+OPEN_FILES = 4096
+"""A worker may have, if the system lets it: a table that is sent takes two beside its connection."""
 
 
 def serve(
@@ -62,6 +66,7 @@ def serve(
         AccessLog.opened(access_log) as log,
         _shared() if workers > 1 else _alone() as decode,
     ):
+        _allow_open_files()
         from lookup.service.app import create_app  # it counts, and `_shared` settles where
 
         app = create_app(Shelf(tables, decode), log, rate)
@@ -89,6 +94,19 @@ def _answer(app: Starlette, listening: socket.socket) -> None:
         ws="none",
     )
     Server(config).run(sockets=[listening])
+
+
+def _allow_open_files() -> None:
+    """Many systems let a process open few files, and more if it asks."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        with suppress(OSError, ValueError):  # then there are fewer connections
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 @contextmanager
