@@ -166,10 +166,14 @@ def signalled(lab: Lab, report: Report) -> None:
                 ) -> str:
                     end = lab.run(name, folder, signal=which, seconds=moment)
                     in_order = end.code == told[0] and end.said == [f"error: {told[1]}"]
-                    if is_command and end.code and not in_order:
+                    # Before the command has begun, or when it is over, there is nothing to put in order.
+                    outside = end.code in (-which, told[0]) and not end.said
+                    if is_command and end.code and not in_order and not outside:
                         raise SpoiledError("does not end in order", f"{end.code}: {end.error}")
                     lab.look(name, folder, clean=is_command)
                     lab.finish(name, folder)
+                    if outside and is_command:
+                        return "ended outside the command"
                     return "ended in order" if end.code else "finished before"
 
                 lab.trial(f"signalled: {which.name}", name, f"{which.name} after {moment} s", work)
