@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from lookup.atomic import put_in_place
-from lookup.bundle import Manifest, check_table, sha256_of
+from lookup.bundle import ARCHIVES, Manifest, check_table, sha256_of
 from lookup.disk import available_disk, file_digest, sized
 from lookup.errors import BundleError, FailureError, InvalidParameterError
 from lookup.locks import hold_folder, leave_folder
@@ -75,7 +75,9 @@ def fetch(
             Fetched(one, folder / one.file, not _is_there(folder, one, progress)) for one in chosen
         ]
         missing = [table for table in tables if table.changed]
-        if missing:
+        if not missing:
+            parts.forget(text)
+        else:
             _require_room(folder, missing, parts.hold(), source)
         begun: list[Path] = []
         try:
@@ -171,6 +173,12 @@ class Parts:
                 raise FailureError(f"'{self._target}' {problem}")
             self._sweep()
         return self._folder
+
+    def forget(self, manifest: bytes) -> None:
+        """Remove the archive of a bundle whose tables are all in place: who was killed then left it."""
+        if self._held:
+            for suffix in ARCHIVES:
+                (self._folder / f"{sha256_of(manifest)}{suffix}").unlink(missing_ok=True)
 
     def _sweep(self) -> None:
         """Remove what nobody has gone on with for long; the lock is ours, however old it is."""

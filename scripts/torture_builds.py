@@ -154,7 +154,6 @@ def signalled(lab: Lab, report: Report) -> None:
         ):
             for _ in range(lab.tally.share(SIGNALS)):
                 moment = lab.random.uniform(0.005, lab.references[name].seconds)
-                is_command = not name.startswith("build long")
 
                 def work(
                     folder: Path,
@@ -162,14 +161,17 @@ def signalled(lab: Lab, report: Report) -> None:
                     which: signal.Signals = which,
                     told: tuple[int, str] = (code, word),
                     moment: float = moment,
-                    is_command: bool = is_command,
                 ) -> str:
                     end = lab.run(name, folder, signal=which, seconds=moment)
                     in_order = end.code == told[0] and end.said == [f"error: {told[1]}"]
-                    if is_command and end.code and not in_order:
+                    # Before the command has begun, or when it is over, nothing is to be put in order.
+                    outside = end.code in (-which, told[0]) and not end.said
+                    if end.code and not in_order and not outside:
                         raise SpoiledError("does not end in order", f"{end.code}: {end.error}")
-                    lab.look(name, folder, clean=is_command)
+                    lab.look(name, folder, clean=True)
                     lab.finish(name, folder)
+                    if outside:
+                        return "ended outside the command"
                     return "ended in order" if end.code else "finished before"
 
                 lab.trial(f"signalled: {which.name}", name, f"{which.name} after {moment} s", work)

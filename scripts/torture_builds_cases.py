@@ -29,6 +29,7 @@ from builder.executor import execute
 from builder.solvers import mask, ordered, retrograde, steps
 from builder.solvers.solution import PackedColumn
 from builder.writer import write_table
+from lookup.console import application, run
 from lookup.format import TableInfo
 from lookup.games import find_game
 from lookup.site.export import export_site
@@ -149,7 +150,13 @@ def _does(words: str) -> Work:
 
 
 def _long_build(name: str, folder: Path, _address: str) -> None:
-    build_table(find_game(name), folder / "out", engine=Engine.NUMBA, patience=0, force=True)
+    app = application("A build that is long from its first moment on.")
+
+    @app.command()
+    def build() -> None:
+        build_table(find_game(name), folder / "out", engine=Engine.NUMBA, patience=0, force=True)
+
+    run(app, "build-tables", [])
 
 
 BUILD = "build-tables tactics --rows 3 --cols 3 --force --out FOLDER/out"

@@ -507,6 +507,7 @@ def test_a_folder_of_parts_that_is_left_over_goes_though_nothing_is_missing(
     after = content(mine)
     (mine / ".fetch").mkdir()
     (mine / ".fetch" / "lock").touch()
+    (mine / ".fetch" / f"{file_digest(bundles / 'bundle' / 'manifest.json')}.tar").touch()
     assert not any(table.changed for table in fetch(str(bundles / "bundle"), mine))
     assert content(mine) == after
     assert not (mine / ".fetch").exists()

@@ -19,15 +19,12 @@ from lookup.progress import silent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CASES = (
-    "build over", "build long winners-losers-10", "build long clock-4-5", "bundle folder", "fetch http",
-    "export npz",
-)  # fmt: skip
+CASES = ("build over", "build long clock-4-5", "bundle folder", "fetch http", "export npz")
 
 
 @pytest.fixture(scope="module")
 def lab() -> Iterator[Lab]:
-    with Lab(Tally(scale=0.05), CASES) as lab:
+    with Lab(Tally(scale=0.04), CASES) as lab:
         yield lab
 
 
