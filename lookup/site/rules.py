@@ -37,7 +37,7 @@ class Wanted(NamedTuple):
 
 
 _NAMED = (
-    *("__init_subclass__", "__setattr__", "__delattr__", "__reduce__"),
+    *("__init_subclass__", "__setattr__", "__delattr__", "__reduce__", "__copy__", "__deepcopy__"),
     *("is_ours", "command", "build_command"),
 )
 _ERRORS = ("__reduce__", "_raised_elsewhere")
