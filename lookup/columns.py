@@ -13,7 +13,7 @@ from lookup.blocks import dtype_of, unpack
 from lookup.errors import CorruptTableError
 from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS
 from lookup.processes import tell_in_child
-from lookup.reader import in_threads
+from lookup.threads import in_threads
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

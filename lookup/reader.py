@@ -51,6 +51,7 @@ from lookup.games.base import Game, SolverKind
 from lookup.games.heap_game import HeapGame
 from lookup.games.unknown import UnknownGame
 from lookup.hdf5 import SIGNATURE, Structure, StructureError
+from lookup.threads import in_threads
 
 if TYPE_CHECKING:
     from array import array
@@ -69,11 +70,6 @@ Rules: TypeAlias = Game | type[Game] | Mapping[str, type[Game]]
 NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 """To open a pipe without waiting for somebody who writes; nothing to files."""
 
-MOST_THREADS = 8
-"""Beyond these, threads that decode wait for the interpreter's lock more than they work."""
-
-_PARALLEL = 16  # chunks that are worth the start of threads
-_PIECE = 32  # chunks that a thread takes at a time
 _CHECKED = 1024  # chunks between two reports of how far a check is
 
 # Reads at a place without moving there, so that threads need not take turns; Windows lacks it.
@@ -332,33 +328,6 @@ class TableFile:
             or period.plies > max(0, self.info.longest_remoteness)
         ):
             raise ValueError(f"its game does not prove the period {quoted(self.info.period)}")
-
-
-def in_threads(work: Callable[[int], object], count: int) -> None:
-    """Call `work` with each number below `count`, from several threads if there are many.
-
-    Decoding runs outside the interpreter's lock. An exception is raised again here, and work that
-    has not begun is then dropped.
-    """
-    threads = min(os.cpu_count() or 1, MOST_THREADS)
-    if count < _PARALLEL or threads == 1:
-        for number in range(count):
-            work(number)
-        return
-    from concurrent.futures import ThreadPoolExecutor  # small tables do without it
-
-    step = max(1, min(_PIECE, count // (4 * threads)))
-
-    def piece(low: int) -> None:
-        for number in range(low, min(low + step, count)):
-            work(number)
-
-    pool = ThreadPoolExecutor(threads)
-    try:
-        for _ in pool.map(piece, range(0, count, step)):
-            pass
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _stored_column(file: Structure, dataset: Dataset, digests: Dataset, column: Column) -> StoredColumn:
