@@ -35,16 +35,16 @@ if TYPE_CHECKING:
 
     from lookup.progress import Report
 
-CALLS = 60
+CALLS = 16
 """Calls of a case that are disturbed, at most: all if there are no more, else some at random."""
 
 ROUND = 5
 """Disturbances of a case one after the other before it may finish."""
 
-MOMENTS = 8
+MOMENTS = 5
 """Rounds of random kills of each case: up to four kills, and a run that may finish."""
 
-SIGNALS = 4
+SIGNALS = 2
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EROFS)
 
 

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
     from lookup.progress import Report
 
-SIZES = 6
+SIZES = 4
 """File systems of each case, from none to a bit too small."""
 
-VANISHING = 3
+VANISHING = 2
 """Times that the folder of each case vanishes while it works."""
 
 ENOUGH = "size=256m,nr_inodes=10000"

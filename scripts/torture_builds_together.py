@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from lookup.progress import Report
     from lookup.table import Table
 
-PAIRS = 4
+PAIRS = 2
 """Times that each case is done by two at once, and as often with one of them killed."""
 
-READERS = 10
+READERS = 5
 MEETING = {"fetch folder": "fetch http", "fetch http": "fetch archive"}
 """Cases that do the same by other ways."""
 

@@ -32,4 +32,4 @@ def test_the_oldest_versions_that_we_allow_were_tried() -> None:
     for name, version in tried.items():
         assert version in bounds[name]
         assert version.startswith(lowest()[name]), f"{name} {version} is not its lower bound"
-    assert found["counts"][KIND]["passed"] > 3000
+    assert found["counts"][KIND]["passed"] > 1000
