@@ -46,7 +46,14 @@ ROOT = Path(__file__).parent.parent
 GOLDEN = Path(__file__).parent / "golden"
 
 
-SLOW = ("test_tutorial", "test_limits", "test_checkpoints", "test_catalogue", "test_golden")
+SLOW = (
+    "test_soak",
+    "test_tutorial",
+    "test_limits",
+    "test_checkpoints",
+    "test_catalogue",
+    "test_golden",
+)
 """Modules that come first. Processes take tests in this order, and none is left with a long one in the
 end while the others have nothing to do any more."""
 
