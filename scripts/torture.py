@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import signal
 import sys
 import time
 from pathlib import Path
@@ -65,6 +66,9 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.campaigns if name not in CAMPAIGNS]:
         parser.error(f"no campaign {unknown[0]!r}: expected one of {', '.join(CAMPAIGNS)}")
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        # As it is for what a shell starts in the background, and for the commands that are interrupted.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     failed = 0
     for name in arguments.campaigns or CAMPAIGNS:
         tally = Tally(arguments.seed, arguments.scale)
