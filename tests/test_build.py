@@ -444,7 +444,7 @@ class Stumbles(Tactics):
     ("game", "words"),
     [
         (WritesTooMuch(3, 6), "lists 81: expected at most max_moves = 3"),
-        (Stumbles(3, 3), "line [0-9]+: format fails: KeyError: 0"),
+        (Stumbles(3, 3), "line [0-9]+: format fails: KeyError: [0-9]+"),
     ],
     ids=["WritesTooMuch", "Stumbles"],
 )
