@@ -113,7 +113,7 @@ def _file(folder: Path, data: bytes) -> Path:
 
 
 def _accidents(sample: Sample, tables: Sequence[Sample], folder: Path, seed: int) -> list[Group]:
-    judge, data = Judge(sample), sample.data
+    judge, data = Judge(sample, tables), sample.data
     chunks = list(stored_chunks(_file(folder, data), sample.rules))
     others = [table.data for table in tables if table is not sample]
     places = interesting(data, chunks)

@@ -108,10 +108,13 @@ class Sample(NamedTuple):
 
 
 class Judge:
-    """Opens files that were a sample's once, and says how that ended."""
+    """Opens files that were a sample's once, and says how that ended.
 
-    def __init__(self, sample: Sample, *, forged: bool = False) -> None:
-        self.sample, self.forged = sample, forged
+    What a splice made of it may be one of the `others`, whole.
+    """
+
+    def __init__(self, sample: Sample, others: Sequence[Sample] = (), *, forged: bool = False) -> None:
+        self.sample, self.others, self.forged = sample, others, forged
 
     def ending(self, path: Path) -> Ending:
         """Open a file decoded whole and chunk by chunk, and compare all that it answers."""
@@ -134,6 +137,10 @@ class Judge:
                 wrong = difference(table, sample)
                 if not wrong:
                     return Ending(RIGHT)
+                if any(not difference(table, other) for other in self.others):
+                    return Ending("right answers, of another table")
+                if self.forged and _claims_less(table, sample):
+                    return Ending("forged: a period is not claimed any more")
                 if not self.forged:
                     return Ending("wrong", wrong)
         except TableFileError as error:
@@ -168,6 +175,13 @@ def refusal(error: EndtableError, path: Path, allowed: bool) -> Ending:
     if not allowed or not sound or words.endswith("is damaged: "):
         return Ending("bad refusal", f"{name}: {words[:LONGEST_MESSAGE]!r}")
     return Ending(name)
+
+
+def _claims_less(table: Table, sample: Sample) -> bool:
+    """Whether a table is right in all it says, and only does not claim a period."""
+    inside = {index: value for index, value in sample.scalars.items() if index < sample.info.size}
+    without = sample._replace(info=sample.info._replace(period=""), scalars=inside)
+    return bool(sample.info.period) and not difference(table, without)
 
 
 def difference(table: Table, sample: Sample) -> str:

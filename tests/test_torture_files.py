@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 ENDINGS = {
     "right answers", "CorruptTableError", "NotATableError", "FormatVersionError", "RulesChangedError",
     "InvalidGameError", "forged: refused by verify", "forged: nobody can know",
-    "forged: a game that is not known", "HDF5 makes no such file",
+    "forged: a game that is not known", "HDF5 makes no such file", "right answers, of another table",
+    "forged: a period is not claimed any more",
 }  # fmt: skip
 
 
