@@ -68,7 +68,7 @@ def listening(command: list[str], cwd: Path, environment: dict[str, str]) -> Ite
             yield Server(process, announced, client)
     finally:
         process.kill()
-        process.communicate()
+        process.communicate(timeout=SECONDS)  # workers that stay would hold its output open
 
 
 class FilesOnly(SimpleHTTPRequestHandler):
