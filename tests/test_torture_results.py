@@ -16,9 +16,9 @@ def results(campaign: str) -> dict[str, Any]:
 
 
 EXPLAINED = {"files": 5, "supply": 1}
-"""Failures of the last runs that are understood. Of `files`, all the campaign's own, which counts them as
-fine since: four splices of two tables that were the other one, whole and right, and a table that claimed
-no period any more. Of `supply`: a worker whose server was killed hung in the end of the loop of
+"""Failures of the last runs that are understood. Of `files`, all the campaign's own, which counts them
+as fine since: four splices of two tables that were the other one, whole and right, and a table that
+claimed no period any more. Of `supply`: a worker whose server was killed hung at the end of the loop of
 uvloop 0.21, seen once."""
 
 
