@@ -219,7 +219,7 @@ class Structure:
                 if len(content) < size or flags & _SHARED or count < 0:
                     raise StructureError(f"the header at {address} holds a broken message")
                 if kind == _CONTINUATION:
-                    blocks.append(_unpacked("<QQ", content, "a continuation"))  # type: ignore[arg-type]
+                    blocks.append(_unpacked("<QQ", content, "a continuation"))  # type: ignore[arg-type]  # two
                 else:
                     yield kind, content
                 at += 8 + size

@@ -60,14 +60,14 @@ class Case(NamedTuple):
 
 def prepare(names: Sequence[str]) -> None:
     """Make this process one in which small work goes the ways of large work, ready for some cases."""
-    builder.cli.CATALOGUE = tuple(map(find_game, SMALL))  # type: ignore[attr-defined]
+    builder.cli.CATALOGUE = tuple(map(find_game, SMALL))  # type: ignore[attr-defined]  # imported there
     checkpoints.SHARE = float("inf")
     lookup.download.PAUSES = (0.01,) * 4
     mask._WHOLE_SCORES = 9  # noqa: SLF001 - as tests of checkpoints do
     for solver in (ordered, steps):
         solver._SLICE = 1 << 12  # type: ignore[attr-defined]  # noqa: SLF001
-    steps._COMPILED_SLICE = 1 << 10  # noqa: SLF001
-    retrograde._SLICE = 1 << 12  # noqa: SLF001
+    steps._COMPILED_SLICE = 1 << 10  # noqa: SLF001 - small games have many shards then
+    retrograde._SLICE = 1 << 12  # noqa: SLF001 - the same
     # What is compiled or imported here is there in all processes that are forked from this one.
     with tempfile.TemporaryDirectory() as folder:
         for name in SMALL:

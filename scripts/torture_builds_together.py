@@ -34,7 +34,7 @@ def at_once(lab: Lab, report: Report) -> None:
     for number, name in enumerate(lab.names):
         other = MEETING.get(name, name)
         for _ in range(lab.tally.share(PAIRS)):
-            lab.trial("at once", name, f"with {other}", lambda folder: _both(lab, name, other, folder))  # noqa: B023
+            lab.trial("at once", name, f"with {other}", lambda folder: _both(lab, name, other, folder))  # noqa: B023 - run at once
             moment = lab.random.uniform(0, 1.2 * lab.references[name].seconds)
 
             def work(folder: Path, name: str = name, other: str = other, moment: float = moment) -> str:
@@ -79,7 +79,7 @@ def read_meanwhile(lab: Lab, report: Report) -> None:
     total = lab.tally.share(READERS)
     for number in range(total):
         for name in names:
-            lab.trial("read meanwhile", name, "once more", lambda folder: _read(lab, name, folder))  # noqa: B023
+            lab.trial("read meanwhile", name, "once more", lambda folder: _read(lab, name, folder))  # noqa: B023 - run at once
         report(number + 1, total)
 
 

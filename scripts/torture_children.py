@@ -100,7 +100,7 @@ def _start(first: int, count: int, step: int, work: Work, folder: Path, limits: 
 def _run(numbers: range, work: Work, log: Path, own: Path, limits: Limits) -> None:
     """Run cases; tell the number of each before it begins, and its ending behind."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    pages = int(open("/proc/self/statm").read().split()[0])  # noqa: PTH123, SIM115
+    pages = int(open("/proc/self/statm").read().split()[0])  # noqa: PTH123, SIM115 - quick
     most = pages * resource.getpagesize() + limits.address_space
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends it, wherever it is

@@ -207,7 +207,7 @@ def odd_frames(chunk: bytes) -> list[bytes]:
     import zstandard
 
     def frame(**options: bool) -> bytes:
-        return zstandard.ZstdCompressor(3, **options).compress(chunk)  # type: ignore[arg-type]
+        return zstandard.ZstdCompressor(3, **options).compress(chunk)  # type: ignore[arg-type]  # odd
 
     plain, magic = frame(write_checksum=True), b"\x28\xb5\x2f\xfd"
     raw = struct.pack("<I", len(chunk) << 3 | 1)[:3] + chunk  # one block, the last, as it is

@@ -186,11 +186,11 @@ def _members() -> Iterator[Callable[[Any], None]]:
     yield lambda file: file.attrs.update({f"more{at}": np.int64(at) for at in range(3000)})
     yield lambda file: file.attrs.update({f"more{at}": np.bytes_(b"x" * 64000) for at in range(80)})
     for name in ("later", "ä", "\x1b[31m"):
-        yield lambda file, name=name: file.attrs.__setitem__(name, np.int64(1))  # type: ignore[misc]
+        yield lambda file, name=name: file.attrs.__setitem__(name, np.int64(1))  # type: ignore[misc]  # default
     yield lambda file: file["outcome"].attrs.__setitem__("later", np.bytes_(b"more"))
     yield lambda file: file["sha256"].attrs.__setitem__("later", np.int64(1))
     for name in ("outcome", "sha256", "sha256/outcome"):
-        yield lambda file, name=name: file.__delitem__(name)  # type: ignore[misc]
+        yield lambda file, name=name: file.__delitem__(name)  # type: ignore[misc]  # default
 
 
 def structure_case(sample: Sample, number: int, folder: Path) -> bytes | None:
