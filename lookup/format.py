@@ -148,6 +148,12 @@ class Totals(NamedTuple):
     largest_grundy: int = -1  # -1 if they are not stored
     period: Period | None = None
 
+    def joined(self, other: Totals) -> Totals:
+        """Those of all positions of two kinds together; without a period, which is of all or none."""
+        losses, draws, wins = (a + b for a, b in zip(self.counts, other.counts, strict=True))
+        longest = max(self.longest, other.longest)
+        return Totals((losses, draws, wins), longest, max(self.largest_grundy, other.largest_grundy))
+
 
 class Period(NamedTuple):
     """The proof that values beyond the table repeat those inside.

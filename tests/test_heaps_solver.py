@@ -372,7 +372,7 @@ def test_a_table_that_calls_every_row_a_win_of_value_0_is_found(
     codes[0] = Outcome.LOSS
     plies = np.array([0, *(2 * ((heap + 1) // 2) - 1 for heap in range(1, game.size))], np.uint8)
     longest = int(plies.max())
-    columns = [packed_outcome(codes), packed_remoteness(plies, longest)]
+    columns = [packed_outcome(codes, narrow=True), packed_remoteness(plies, longest)]
     if with_values:
         columns.append(packed_grundy(np.zeros(game.size, np.uint8), 0))
     totals = Totals((1, 0, game.size - 1), longest, 0 if with_values else -1)

@@ -601,7 +601,7 @@ def test_a_table_that_calls_every_row_a_win_of_value_0_is_found(engine: Engine, 
     codes = np.full(game.size, WIN, np.uint8)
     codes[0] = LOSS
     columns: list[PackedColumn] = [
-        packed_outcome(codes),
+        packed_outcome(codes, narrow=True),
         packed_grundy(np.zeros(game.size, np.uint8), 0),
         packed_remoteness(plies, int(plies.max())),
     ]

@@ -1,4 +1,4 @@
-"""Builds beyond one machine: the shards of a build as tasks of a Dask cluster, and a store between them.
+"""Builds beyond one machine: shards as tasks of a Dask cluster, and a store between them.
 
     job.py        what is to be done: stages of tasks, each of which leaves one object in the store
     acyclic.py    the job of games in which no position comes again: shards of a solver's plan

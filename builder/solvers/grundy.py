@@ -14,13 +14,12 @@ import numpy as np
 
 from builder.compile import UNWRITTEN, Engine, Kernel, buffer, rule
 from builder.conformance import broken_rule
-from builder.solvers.plan import Plan, Shard
+from builder.solvers.plan import RangePlan, Shard, Zeros
 from builder.solvers.solution import (
-    Solution,
+    is_narrow,
     packed_grundy,
     packed_outcome,
     packed_remoteness,
-    slices,
 )
 from lookup.errors import GameError
 from lookup.format import Totals
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from builder.solvers.solution import PackedColumn
     from lookup.games.base import Game, IndexTest, Neighbours
 
 # Compiled code knows no enums.
@@ -46,7 +46,7 @@ _SLICE = 1 << 18  # indices in a shard
 _SHOWN = 6  # positions of a loop that are named
 
 
-class GrundyPlan(Plan):
+class GrundyPlan(RangePlan):
     """Grundy value, outcome and, where moves lead to single positions, remoteness of every index.
 
     Each range of a sweep is a stage. `cursor` tells where the plan is: whether this sweep goes up, how
@@ -55,20 +55,29 @@ class GrundyPlan(Plan):
 
     settles: ClassVar[bool] = False
 
-    def __init__(self, game: Game, engine: Engine) -> None:
+    def __init__(
+        self,
+        game: Game,
+        engine: Engine,
+        zeros: Zeros = np.zeros,
+        stretch: tuple[int, int] | None = None,
+    ) -> None:
+        """If only a stretch of the index is to be settled, all others that it reads must be."""
         if game.max_moves > MOST_MOVES:
             limit = f"at most {MOST_MOVES} moves, not {game.max_moves}"
             raise GameError(f"{game.table_name} has too many moves for Grundy values: {limit}")
         self._game, self._engine = game, engine
         self.parallel = False
-        self.total = game.size
+        self.total = self.size = game.size
+        self._stretch = low, high = stretch or (0, game.size)
         alone = game.parts == 1
         self.arrays = {
             "cursor": np.array([_starts_upwards(game), 0, 0, game.size + 1], np.int64),
-            "outcome": np.full(game.size, UNSETTLED, np.uint8),
-            "grundy": np.zeros(game.size, np.uint16),
-            "remoteness": np.zeros(game.size if alone else 0, np.uint32),
+            "outcome": zeros(game.size, np.uint8),
+            "grundy": zeros(game.size, np.uint16),
+            "remoteness": zeros(game.size if alone else 0, np.uint32),
         }
+        self.arrays["outcome"][low:high] = UNSETTLED
         self._rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
         self._settle = _settle(engine)
         self._sweeps = 0
@@ -119,24 +128,48 @@ class GrundyPlan(Plan):
             raise broken_rule(game, -1 - left)
         cursor[1:3] = shard.high, cursor[2] + left
 
-    def solution(self) -> Solution:
+    def settle(self) -> None:
+        """Settle the stretch, sweeping over it alone.
+
+        Raises:
+            GameError: a rule breaks the contract, or a position can come again.
+        """
+        cursor, size, (low, high) = self.arrays["cursor"], self.size, self._stretch
+        before = high - low + 1
+        while True:
+            begin, end = (low, high) if cursor[0] else (size - high, size - low)
+            cursor[2] = 0
+            self.run(Shard(begin, end, high - low))
+            left = int(cursor[2])
+            if left == 0:
+                return
+            if left == before:
+                raise self._loop()
+            before = left
+            cursor[0] = 1 - cursor[0]
+
+    def count(self, low: int, high: int) -> Totals:
         """All arrays."""
-        outcome, grundy = self.arrays["outcome"], self.arrays["grundy"]
-        counts = np.zeros(WIN + 1, np.int64)
-        for low, high in slices(0, self._game.size, _SLICE):
-            counts += np.bincount(outcome[low:high], minlength=WIN + 1)
-        largest, longest = int(grundy.max()), -1
-        columns = [packed_outcome(outcome), packed_grundy(grundy, largest)]
-        if len(self.arrays["remoteness"]):
-            longest = int(self.arrays["remoteness"].max())
-            columns.append(packed_remoteness(self.arrays["remoteness"], longest))
-        totals = Totals((int(counts[LOSS]), 0, int(counts[WIN])), longest, largest)
-        return Solution(tuple(columns), totals)
+        counts = np.bincount(self.arrays["outcome"][low:high], minlength=WIN + 1)
+        remoteness, longest = self.arrays["remoteness"], -1
+        if len(remoteness):
+            longest = int(remoteness[low:high].max())
+        largest = int(self.arrays["grundy"][low:high].max())
+        return Totals((int(counts[LOSS]), 0, int(counts[WIN])), longest, largest)
+
+    def packed(self, totals: Totals) -> tuple[PackedColumn, ...]:
+        """All arrays."""
+        outcome = packed_outcome(self.arrays["outcome"], narrow=is_narrow(totals, self.size))
+        grundy = packed_grundy(self.arrays["grundy"], totals.largest_grundy)
+        if not len(self.arrays["remoteness"]):
+            return outcome, grundy
+        return outcome, grundy, packed_remoteness(self.arrays["remoteness"], totals.longest)
 
     def _loop(self) -> GameError:
         """The error that names positions which lead back to where they came from."""
         game, outcome = self._game, self.arrays["outcome"]
-        index = int((outcome == UNSETTLED).argmax())
+        low, high = self._stretch
+        index = low + int((outcome[low:high] == UNSETTLED).argmax())
         path: list[int] = []
         while index not in path:
             path.append(index)

@@ -96,7 +96,7 @@ class HeapsPlan(Plan):
         period = self._known_period(game.size)
         codes = np.where(grundy > 0, np.uint8(Outcome.WIN), np.uint8(Outcome.LOSS))
         wins, largest = int(np.count_nonzero(grundy)), int(grundy.max())
-        columns = [packed_outcome(codes), packed_grundy(grundy, largest)]
+        columns = [packed_outcome(codes, narrow=True), packed_grundy(grundy, largest)]
         longest = -1
         if remoteness is not None:
             longest = int(remoteness.max())

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING
+from functools import reduce
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from builder.compile import Engine
-from builder.solvers.mask_bits import GROUP_CELLS, WORD, WORD_CELLS, BitKernel, BitLevels
+from builder.solvers.mask_bits import BLOCK_CELLS, GROUP_CELLS, WORD, WORD_CELLS, BitKernel, BitLevels
 from builder.solvers.mask_scores import FINISHED, ScoreKernel, ScoreLevels, ScoreMoves
-from builder.solvers.plan import Piece, Plan, Shard
+from builder.solvers.plan import Piece, RangePlan, Shard, Zeros
 from builder.solvers.solution import Computed, PackedColumn, Solution, slices
 from lookup.blocks import smallest_bits
 from lookup.format import OUTCOME, Totals, outcome_column, remoteness_column
@@ -37,12 +38,16 @@ _SHARDS_BITS = 6  # 64 shards keep some cores busy ...
 _SHARD_CELLS = 28  # ... unless they are larger than this
 _STRETCH = 1 << 22  # elements counted at a time
 
+LEAST_SHARD_CELLS = BLOCK_CELLS
+"""Kernels solve whole blocks."""
 
-def plan(game: MaskGame, engine: Engine) -> Plan:
-    """The plan for a game."""
-    if game.cells <= REMOTENESS_CELLS:
-        return ScoresPlan(game, engine)
-    return BitsPlan(game, engine)
+
+def plan(
+    game: MaskGame, engine: Engine, zeros: Zeros = np.zeros, shard_cells: int | None = None
+) -> RangePlan:
+    """The plan for a game; if asked for, with shards of so many cells, at least `LEAST_SHARD_CELLS`."""
+    kind = ScoresPlan if game.cells <= REMOTENESS_CELLS else BitsPlan
+    return kind(game, engine, zeros, shard_cells)
 
 
 def memory_needed(game: MaskGame, engine: Engine) -> int:
@@ -56,36 +61,81 @@ def memory_needed(game: MaskGame, engine: Engine) -> int:
     return max(game.size if with_scores else game.size // 8, WORD) + room
 
 
+def shard_memory(game: MaskGame, shard_cells: int) -> int:
+    """Bytes that one shard of so many cells takes, with all that it reads."""
+    cells = min(game.cells, shard_cells)
+    # The empty board reads the most; and an interpreter looks at a third of a shard at a time.
+    known = len({mask >> cells for mask in game.masks})
+    with_scores = game.cells <= REMOTENESS_CELLS
+    return (known + 1) * (1 << cells) // (1 if with_scores else 8) + (12 if with_scores else 1) * (
+        1 << cells
+    )
+
+
 def _leading(cells: int, whole: int) -> int:
     """How many leading cells the positions of a shard share, if so many cells are still one shard."""
     return max(_SHARDS_BITS, cells - _SHARD_CELLS) if cells > whole else 0
 
 
-def _shards(cells: int, leading: int, array: str, per_element: int) -> list[Shard]:
-    """The shards of a board, fullest first; an element of the array holds so many positions."""
-    size = 1 << cells - leading
-    last = (1 << leading) - 1
-    # Shard `number` is at place `last - number`: whoever takes them in order starts at the end.
-    return [
-        Shard(
-            number * size,
-            (number + 1) * size,
-            size,
-            tuple(last - (number | 1 << bit) for bit in range(leading) if not number >> bit & 1),
-            (Piece(array, number * size // per_element, (number + 1) * size // per_element),),
-        )
-        for number in range(last, -1, -1)
-    ]
+class _Cut(NamedTuple):
+    """A board cut into shards that share their leading cells."""
+
+    game: MaskGame
+    leading: int
+    array: str
+    per_element: int  # positions that an element of the array holds
+
+    @property
+    def size(self) -> int:
+        """The positions of a shard."""
+        return 1 << self.game.cells - self.leading
+
+    def piece(self, number: int) -> Piece:
+        """What the shard of this number leaves."""
+        size = max(1, self.size // self.per_element)
+        return Piece(self.array, number * size, (number + 1) * size)
+
+    def shards(self) -> list[Shard]:
+        """All shards, fullest first."""
+        size, leading = self.size, self.leading
+        last = (1 << leading) - 1
+        # Shard `number` is at place `last - number`: whoever takes them in order starts at the end.
+        return [
+            Shard(
+                number * size,
+                (number + 1) * size,
+                size,
+                tuple(last - (number | 1 << bit) for bit in range(leading) if not number >> bit & 1),
+                (self.piece(number),),
+            )
+            for number in range(last, -1, -1)
+        ]
+
+    def reads(self, shard: Shard) -> list[Piece]:
+        """What a shard reads of others: those that its moves lead to."""
+        number, cells = shard.low // self.size, self.game.cells - self.leading
+        filled = {mask >> cells for mask in self.game.masks}
+        return [self.piece(number | more) for more in sorted(filled) if more and not number & more]
 
 
-class BitsPlan(Plan):
+class BitsPlan(RangePlan):
     """Outcomes alone. The array is the packed column itself."""
 
-    def __init__(self, game: MaskGame, engine: Engine) -> None:
+    def __init__(
+        self,
+        game: MaskGame,
+        engine: Engine,
+        zeros: Zeros = np.zeros,
+        shard_cells: int | None = None,
+    ) -> None:
         self._game = game
         self.parallel = engine == Engine.NUMBA
-        self.total = game.size
-        self._words = np.zeros(max(1, game.size // WORD), np.uint64)
+        self.total = self.size = game.size
+        leading = _leading(game.cells, _WHOLE_BITS)
+        if shard_cells is not None:
+            leading = max(0, game.cells - shard_cells)
+        self._cut = _Cut(game, leading, OUTCOME, 8)
+        self._words = zeros(max(1, game.size // WORD), np.uint64)
         self._packed = self._words.view(np.uint8)[: max(1, game.size // 8)]
         self.arrays = {OUTCOME: self._packed}
         self.columns = (outcome_column(1, game.size),)
@@ -95,32 +145,54 @@ class BitsPlan(Plan):
 
     def stages(self) -> Iterator[Sequence[Shard]]:
         """One stage."""
-        cells = self._game.cells
-        yield _shards(cells, _leading(cells, _WHOLE_BITS), OUTCOME, 8)
+        yield self._cut.shards()
+
+    def reads(self, shard: Shard) -> list[Piece]:
+        """The shards that its moves lead to."""
+        return self._cut.reads(shard)
 
     def run(self, shard: Shard) -> None:
         """Solve a range of positions."""
         self._solve(self._words, shard.low // WORD, max(1, shard.high // WORD))
+        if self.size < WORD:
+            self._words &= np.uint64((1 << self.size) - 1)
+
+    def count(self, low: int, high: int) -> Totals:
+        """A bit is a win."""
+        wins = int(np.bitwise_count(self._words[low // WORD : -(-high // WORD)]).sum(dtype=np.int64))
+        return Totals((high - low - wins, 0, wins))
+
+    def packed(self, totals: Totals) -> tuple[PackedColumn, ...]:  # noqa: ARG002 - a bit is enough for all
+        """The bits as they are."""
+        return (PackedColumn(self.columns[0], self._packed, OUTCOME),)
 
     def solution(self) -> Solution:
-        """The bits as they are."""
-        size = self._game.size
-        if size < WORD:
-            self._words &= np.uint64((1 << size) - 1)
-        wins = _count(self._words)
-        column = PackedColumn(self.columns[0], self._packed, OUTCOME)
-        return Solution((column,), Totals((size - wins, 0, wins)))
+        """The same, but counted in threads: numpy lets them count side by side."""
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            parts = pool.map(lambda part: self.count(*part), slices(0, self.size, _STRETCH * WORD))
+            totals = reduce(Totals.joined, parts)
+        return Solution(self.packed(totals), totals)
 
 
-class ScoresPlan(Plan):
+class ScoresPlan(RangePlan):
     """Outcomes and remoteness."""
 
-    def __init__(self, game: MaskGame, engine: Engine) -> None:
+    def __init__(
+        self,
+        game: MaskGame,
+        engine: Engine,
+        zeros: Zeros = np.zeros,
+        shard_cells: int | None = None,
+    ) -> None:
         self._game = game
         self.parallel = engine == Engine.NUMBA
-        self.total = game.size
+        self.total = self.size = game.size
+        leading = _leading(game.cells, _WHOLE_SCORES)
+        if shard_cells is not None:
+            leading = max(0, game.cells - shard_cells)
+        self._cut = _Cut(game, leading, "scores", 1)
         words = 1 << max(0, game.cells - WORD_CELLS)
-        self._padded = np.zeros((words + 1) * WORD, np.int8)
+        self._padded = zeros((words + 1) * WORD, np.int8)
         self._scores: NDArray[np.int8] = self._padded[: game.size]
         self.arrays = {"scores": self._scores}
         moves = ScoreMoves(game.masks, game.misere)
@@ -129,23 +201,26 @@ class ScoresPlan(Plan):
 
     def stages(self) -> Iterator[Sequence[Shard]]:
         """One stage."""
-        cells = self._game.cells
-        yield _shards(cells, _leading(cells, _WHOLE_SCORES), "scores", 1)
+        yield self._cut.shards()
+
+    def reads(self, shard: Shard) -> list[Piece]:
+        """The shards that its moves lead to."""
+        return self._cut.reads(shard)
 
     def run(self, shard: Shard) -> None:
         """Solve a range of positions."""
         self._solve(self._padded, shard.low // WORD, max(1, shard.high // WORD))
 
-    def solution(self) -> Solution:
+    def count(self, low: int, high: int) -> Totals:
+        """Scores of wins are positive, and the nearer to 0, the longer is the way."""
+        some = self._scores[low:high]
+        wins = int(np.count_nonzero(some > 0))
+        return Totals((high - low - wins, 0, wins), FINISHED - int(np.abs(some).min()))
+
+    def packed(self, totals: Totals) -> tuple[PackedColumn, ...]:
         """The scores, taken apart when they are asked for."""
-        size, scores = self._game.size, self._scores
-        wins, nearest = 0, FINISHED
-        for low, high in slices(0, size, _STRETCH):
-            some = scores[low:high]
-            wins += int(np.count_nonzero(some > 0))
-            nearest = min(nearest, int(np.abs(some).min()))
-        longest = FINISHED - nearest
-        bits = smallest_bits(longest)
+        size, scores = self.size, self._scores
+        bits = smallest_bits(totals.longest)
 
         def won(low: int, high: int) -> NDArray[np.uint8]:
             return (scores[low:high] > 0).view(np.uint8)
@@ -153,21 +228,7 @@ class ScoresPlan(Plan):
         def remoteness(low: int, high: int) -> NDArray[np.uint8]:
             return (FINISHED - np.abs(scores[low:high])).view(np.uint8)
 
-        columns = (
+        return (
             PackedColumn(outcome_column(1, size), Computed(won, 1, size)),
             PackedColumn(remoteness_column(bits, size), Computed(remoteness, bits, size)),
         )
-        return Solution(columns, Totals((size - wins, 0, wins), longest))
-
-
-def _count(words: NDArray[np.uint64]) -> int:
-    """How many bits are set; numpy lets threads count side by side."""
-
-    def count(part: tuple[int, int]) -> int:
-        return int(np.bitwise_count(words[part[0] : part[1]]).sum(dtype=np.int64))
-
-    parts = list(slices(0, len(words), _STRETCH))
-    if len(parts) == 1:
-        return count(parts[0])
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return sum(pool.map(count, parts))

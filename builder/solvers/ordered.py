@@ -8,8 +8,8 @@ import numpy as np
 
 from builder.compile import UNWRITTEN, Engine, Kernel, buffer, rule, views
 from builder.conformance import check_index
-from builder.solvers.plan import Plan, Shard, chain
-from builder.solvers.solution import Solution, packed_outcome, packed_remoteness, slices
+from builder.solvers.plan import RangePlan, Shard, Zeros, chain
+from builder.solvers.solution import is_narrow, packed_outcome, packed_remoteness, slices
 from lookup.errors import GameError
 from lookup.format import Totals
 from lookup.values import Outcome
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from builder.solvers.solution import PackedColumn
     from lookup.games.base import Game, IndexTest, Neighbours
 
 # Compiled code knows no enums.
@@ -27,14 +28,14 @@ LONGEST = 255
 _SLICE = 1 << 18  # indices in a shard
 
 
-class OrderedPlan(Plan):
+class OrderedPlan(RangePlan):
     """Outcome and remoteness of every index; a shard is a range of it, and needs the one before."""
 
-    def __init__(self, game: Game, engine: Engine) -> None:
+    def __init__(self, game: Game, engine: Engine, zeros: Zeros = np.zeros) -> None:
         self._game, self._engine = game, engine
         self.parallel = False
-        self.total = game.size
-        self._outcome, self._remoteness = np.zeros(game.size, np.uint8), np.zeros(game.size, np.uint8)
+        self.total = self.size = game.size
+        self._outcome, self._remoteness = zeros(game.size, np.uint8), zeros(game.size, np.uint8)
         self.arrays = {"outcome": self._outcome, "remoteness": self._remoteness}
         self._rules = [rule(one, engine) for one in (game.successors, game.terminal, game.is_position)]
         self._settle = _settle(engine)
@@ -59,16 +60,16 @@ class OrderedPlan(Plan):
             name = self._game.table_name
             raise GameError(f"index {bad} of {name} cannot be solved in order: {problem}")
 
-    def solution(self) -> Solution:
+    def count(self, low: int, high: int) -> Totals:
         """Both arrays."""
-        counts = np.zeros(WIN + 1, np.int64)
-        for low, high in slices(0, self._game.size, _SLICE):
-            counts += np.bincount(self._outcome[low:high], minlength=WIN + 1)
-        longest = int(self._remoteness.max())
-        columns = (packed_outcome(self._outcome), packed_remoteness(self._remoteness, longest))
-        return Solution(
-            columns, Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
-        )
+        counts = np.bincount(self._outcome[low:high], minlength=WIN + 1)
+        longest = int(self._remoteness[low:high].max())
+        return Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
+
+    def packed(self, totals: Totals) -> tuple[PackedColumn, ...]:
+        """Both arrays."""
+        outcome = packed_outcome(self._outcome, narrow=is_narrow(totals, self.size))
+        return outcome, packed_remoteness(self._remoteness, totals.longest)
 
 
 def memory_needed(game: Game, engine: Engine) -> int:  # noqa: ARG001 - the same for both

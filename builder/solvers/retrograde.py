@@ -24,6 +24,7 @@ from builder.conformance import broken_rule
 from builder.solvers.plan import Piece, Plan, Shard, chain
 from builder.solvers.solution import (
     Solution,
+    is_narrow,
     packed_classes,
     packed_outcome,
     packed_remoteness,
@@ -187,10 +188,12 @@ class RetrogradePlan(Plan):
                 some = outcome[self._nodes.classes[low:high]]
             counts += np.bincount(some, minlength=UNSETTLED + 1)
         longest = int(remoteness.max())
-        columns = [packed_outcome(outcome), packed_remoteness(remoteness, longest)]
+        totals = Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
+        # Record 0 of a table with classes is no position.
+        narrow = self._game.symmetries == 1 and is_narrow(totals, self._game.size)
+        columns = [packed_outcome(outcome, narrow=narrow), packed_remoteness(remoteness, longest)]
         if self._game.symmetries > 1:
             columns.append(packed_classes(self._nodes.classes.view(np.uint32), self._nodes.count))
-        totals = Totals((int(counts[LOSS]), int(counts[DRAW]), int(counts[WIN])), longest)
         return Solution(tuple(columns), totals)
 
     def _index(self, node: int) -> int:

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-_STRETCH = 1 << 22  # items looked at a time
-
 Items: TypeAlias = Callable[[int, int], "NDArray[np.unsignedinteger]"]
 """A stretch of items, from the first number to before the second."""
 
@@ -80,10 +78,14 @@ def slices(first: int, end: int, step: int) -> Iterator[tuple[int, int]]:
         yield low, min(low + step, end)
 
 
-def packed_outcome(codes: NDArray[np.uint8]) -> PackedColumn:
+def is_narrow(totals: Totals, size: int) -> bool:
+    """Whether a bit is enough for each outcome: every index is a win or a loss."""
+    losses, _, wins = totals.counts
+    return losses + wins == size
+
+
+def packed_outcome(codes: NDArray[np.uint8], *, narrow: bool) -> PackedColumn:
     """Codes of `Outcome` in as few bits as they need."""
-    only = (Outcome.LOSS, Outcome.WIN)
-    narrow = all(np.isin(codes[low:high], only).all() for low, high in slices(0, len(codes), _STRETCH))
     if not narrow:
         return _packed(outcome_column(2, len(codes)), codes)
 

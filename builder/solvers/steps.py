@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.compile import Engine, Kernel, buffer, rule, views
-from builder.solvers.plan import Plan, Shard, chain
+from builder.solvers.plan import RangePlan, Shard, Zeros, chain
 from builder.solvers.solution import (
     Computed,
     PackedColumn,
-    Solution,
     packed_grundy,
     packed_remoteness,
     slices,
@@ -39,16 +38,16 @@ WON, STEP_WINS = 1, 2
 _SLICE, _COMPILED_SLICE = 1 << 10, 1 << 16  # positions in a shard
 
 
-class StepsPlan(Plan):
+class StepsPlan(RangePlan):
     """Outcome of every index and, if the game stores values, Grundy value and remoteness.
 
     A shard is a range of the index, and needs the one before.
     """
 
-    def __init__(self, game: StepGame, engine: Engine) -> None:
+    def __init__(self, game: StepGame, engine: Engine, zeros: Zeros = np.zeros) -> None:
         self._game, self._engine = game, engine
         self.parallel = False
-        self.total = game.size
+        self.total = self.size = game.size
         if game.stores_values:
             names = {"grundy": np.uint8, "remoteness": np.uint8, "stepped": np.int64}
             names |= {"quickest": np.uint8, "longest": np.uint8}
@@ -56,7 +55,7 @@ class StepsPlan(Plan):
         else:
             names = {"flags": np.uint8}
             self._settle = _settle_outcomes(engine)
-        self.arrays = {name: np.zeros(game.size, dtype) for name, dtype in names.items()}
+        self.arrays = {name: zeros(game.size, dtype) for name, dtype in names.items()}
         self._steps, self._leaps = rule(game.steps, engine), rule(game.leaps, engine)
 
     def stages(self) -> Iterator[Sequence[Shard]]:
@@ -78,31 +77,32 @@ class StepsPlan(Plan):
             name = self._game.table_name
             raise GameError(f"index {bad} of {name} cannot be solved in order: {problem}")
 
-    def solution(self) -> Solution:
-        """The columns that the game stores."""
-        size = self._game.size
+    def count(self, low: int, high: int) -> Totals:
+        """A flag, or a Grundy value that is not 0, is a win."""
         if not self._game.stores_values:
-            flags = self.arrays["flags"]
+            wins = int(np.count_nonzero(self.arrays["flags"][low:high] & np.uint8(WON)))
+            return Totals((high - low - wins, 0, wins))
+        grundy, remoteness = self.arrays["grundy"][low:high], self.arrays["remoteness"][low:high]
+        wins = int(np.count_nonzero(grundy))
+        return Totals((high - low - wins, 0, wins), int(remoteness.max()), int(grundy.max()))
 
-            def won(low: int, high: int) -> NDArray[np.uint8]:
-                return flags[low:high] & np.uint8(WON)
+    def packed(self, totals: Totals) -> tuple[PackedColumn, ...]:
+        """The columns that the game stores."""
+        arrays = self.arrays
 
-            wins = sum(int(np.count_nonzero(won(*part))) for part in slices(0, size, _COMPILED_SLICE))
-            column = PackedColumn(outcome_column(1, size), Computed(won, 1, size))
-            return Solution((column,), Totals((size - wins, 0, wins)))
-        grundy, remoteness = self.arrays["grundy"], self.arrays["remoteness"]
+        def won(low: int, high: int) -> NDArray[np.uint8]:
+            return arrays["flags"][low:high] & np.uint8(WON)
 
         def has_value(low: int, high: int) -> NDArray[np.uint8]:
-            return (grundy[low:high] > 0).view(np.uint8)
+            return (arrays["grundy"][low:high] > 0).view(np.uint8)
 
-        wins, largest = int(np.count_nonzero(grundy)), int(grundy.max())
-        longest = int(remoteness.max())
-        columns = (
-            PackedColumn(outcome_column(1, size), Computed(has_value, 1, size)),
-            packed_grundy(grundy, largest),
-            packed_remoteness(remoteness, longest),
-        )
-        return Solution(columns, Totals((size - wins, 0, wins), longest, largest))
+        values = self._game.stores_values
+        elements = Computed(has_value if values else won, 1, self.size)
+        outcome = PackedColumn(outcome_column(1, self.size), elements)
+        if not values:
+            return (outcome,)
+        grundy = packed_grundy(arrays["grundy"], totals.largest_grundy)
+        return outcome, grundy, packed_remoteness(arrays["remoteness"], totals.longest)
 
 
 def memory_needed(game: StepGame, engine: Engine) -> int:  # noqa: ARG001 - the same for both

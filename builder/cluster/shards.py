@@ -1,0 +1,254 @@
+"""The job of games in which no position comes again: shards of a solver's plan, solved one by one.
+
+A task makes the plan with arrays that take memory only where they are used, fills in what its shard
+reads, runs it, and leaves what the shard leaves. Plans of masks know what a shard reads. For others a
+first stage makes all moves once and sees where they lead; shards that need each other, as odd
+numberings have them, are then joined with all that lie between, and run as one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from functools import reduce
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from builder.cluster.job import Job, StoredPart, Task, totals_as_json, totals_from_json
+from builder.cluster.objects import LEVEL, Stretch
+from builder.cluster.order import joined_ranges
+from builder.cluster.sparse import sparse_zeros
+from builder.cluster.survey import blocks_read
+from builder.compile import Engine
+from builder.solvers import grundy, mask, ordered, steps
+from builder.solvers.plan import Piece, Shard
+from builder.writer import stored_as
+from lookup.blocks import dtype_of
+from lookup.disk import sized
+from lookup.errors import BuildError
+from lookup.format import Totals
+from lookup.games.mask_game import MaskGame
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from typing import Any
+
+    from numpy.typing import NDArray
+
+    from builder.cluster.job import Summary
+    from builder.cluster.store import Store
+    from builder.solvers.plan import RangePlan
+    from lookup.format import Column
+    from lookup.games.base import Game
+
+BLOCK = 1 << 15
+"""Indices of which a shard reads all or none, and which are a chunk in the store."""
+
+_PLANS: dict[str, Any] = {
+    "ordered": ordered.OrderedPlan,
+    "grundy": grundy.GrundyPlan,
+    "steps": steps.StepsPlan,
+}
+KINDS = ("mask", *_PLANS)
+"""The kinds of solvers whose plans are cut here."""
+
+
+class ShardsJob(Job):
+    """A game cut into shards of so many indices, a power of two; a task may take so many bytes."""
+
+    def __init__(self, game: Game, engine: Engine, shard: int, memory: int) -> None:
+        self._game, self._engine, self._shard, self._memory = game, engine, shard, memory
+        self._block = min(BLOCK, shard)
+        self._bounds = [*range(0, game.size, shard), game.size]
+
+    # --- what there is to do ----------------------------------------------------------------------
+
+    def stages(self, done: Mapping[str, Summary]) -> Iterator[Sequence[Task]]:
+        """Look where moves lead, unless it is known; then solve.
+
+        Raises:
+            BuildError: a shard reads more than a task may take.
+        """
+        if isinstance(self._game, MaskGame):
+            (shards,) = self._plan(Engine.PYTHON).stages()
+            names = [_name(shard.low, shard.high) for shard in shards]
+            yield [
+                Task(name, (shard.low, shard.high), tuple(names[need] for need in shard.needs))
+                for name, shard in zip(names, shards, strict=True)
+            ]
+            return
+        ranges = list(pairwise(self._bounds))
+        surveys = [Task(f"survey/{low}-{high}", (low, high)) for low, high in ranges]
+        yield surveys
+        read = [done[task.name] for task in surveys]
+        links = [{at // self._shard for at in one["ranges"]} for one in read]
+        groups, order = joined_ranges(links)
+        self._bounds = [group[0] * self._shard for group in groups] + [self._game.size]
+        tasks = []
+        for number in order:
+            first, end = groups[number]
+            reads = {
+                bisect_right(self._bounds, at) - 1 for one in read[first:end] for at in one["ranges"]
+            }
+            blocks = sum(one["blocks"] for one in read[first:end])
+            self._require(self._bounds[number], self._bounds[number + 1], blocks)
+            needs = tuple(self._name(other) for other in sorted(reads - {number}))
+            about = self._bounds[number], self._bounds[number + 1]
+            tasks.append(Task(self._name(number), about, needs))
+        yield tasks
+
+    def _require(self, low: int, high: int, blocks: int) -> None:
+        """Refuse a shard that does not fit into memory with all that it reads."""
+        needed = self._index_bytes * (high - low + blocks * self._block)
+        if needed > self._memory:
+            name = self._game.table_name
+            problem = (
+                f"indices {low} to {high} of {name} and what their moves lead to take {sized(needed)}"
+            )
+            raise BuildError(
+                f"{problem}, and a task may take {sized(self._memory)}: expected workers with more "
+                "memory, or a numbering whose moves lead to fewer places"
+            )
+
+    @property
+    def _index_bytes(self) -> int:
+        """What an index takes in all arrays."""
+        return sum(array.itemsize for array in self._kept(self._plan(Engine.PYTHON)).values())
+
+    # --- the work ---------------------------------------------------------------------------------
+
+    def run(self, task: Task, store: Store) -> None:
+        """Look where the moves of a shard lead, or solve it."""
+        low, high = task.about
+        if task.name.startswith("survey/"):
+            blocks = blocks_read(self._game, self._engine, low, high, self._block)
+            places = blocks * self._block
+            others = blocks[(places < low) | (places >= high)]
+            ranges = np.unique(others * self._block // self._shard) * self._shard
+            summary = {"blocks": len(others), "ranges": ranges.tolist()}
+            store.write(task.name, summary, {"blocks": Stretch(others)})
+            return
+        plan = self._plan(self._engine, (low, high))
+        shard = self._shard_of(plan, low, high)
+        for piece in self._reads(plan, shard, store):
+            self._load(plan, piece, store)
+        if isinstance(plan, grundy.GrundyPlan):
+            plan.settle()
+        else:
+            plan.run(shard)
+        stored = stored_as(plan.columns)
+        arrays = {}
+        for piece in shard.leaves:
+            stretch = plan.arrays[piece.array][piece.low : piece.high]
+            chunk, level = stored.get(piece.array, (self._block * stretch.itemsize, LEVEL))
+            arrays[piece.array] = Stretch(stretch, piece.low, min(chunk, stretch.nbytes), level)
+        store.write(task.name, {"totals": totals_as_json(plan.count(low, high))}, arrays)
+
+    def _reads(self, plan: RangePlan, shard: Shard, store: Store) -> Iterator[Piece]:
+        """What a shard reads, in stretches each of which is in one object."""
+        if (known := plan.reads(shard)) is not None:
+            yield from known
+            return
+        names = list(self._kept(plan))
+        for low in range(shard.low, shard.high, self._shard):
+            survey = f"survey/{low}-{min(low + self._shard, self._game.size)}"
+            blocks = store.read(survey, "blocks")
+            # Blocks that follow each other inside one object are read at once.
+            objects = np.searchsorted(self._bounds, blocks * self._block, "right")
+            breaks = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(objects) != 0)) + 1
+            for run in np.split(blocks, breaks):
+                if len(run):
+                    first, end = int(run[0]) * self._block, (int(run[-1]) + 1) * self._block
+                    yield from (Piece(name, first, min(end, self._game.size)) for name in names)
+
+    def _load(self, plan: RangePlan, piece: Piece, store: Store) -> None:
+        """Fill in a stretch of an array."""
+        array = plan.arrays[piece.array]
+        ratio = self._ratio(plan, piece.array)
+        number = bisect_right(self._bounds, piece.low * ratio) - 1
+        store.read_into(self._name(number), piece.array, piece.low, array[piece.low : piece.high])
+
+    # --- the table --------------------------------------------------------------------------------
+
+    def totals(self, done: Mapping[str, Summary]) -> Totals:
+        """Those of all shards together."""
+        parts = (one["totals"] for name, one in done.items() if name.startswith("solve/"))
+        return reduce(Totals.joined, map(totals_from_json, parts))
+
+    def columns(self, totals: Totals, done: Mapping[str, Summary]) -> tuple[Column, ...]:  # noqa: ARG002 - no need
+        """Those of the plan."""
+        return tuple(one.column for one in self._plan(Engine.PYTHON).packed(totals))
+
+    def stored(self, columns: Sequence[Column]) -> dict[str, list[StoredPart]] | None:
+        """The shards themselves, if they are bits and made of whole chunks."""
+        plan = self._plan(Engine.PYTHON)
+        if plan.columns != tuple(columns):
+            return None
+        (column,) = columns
+        chunk, _ = stored_as(columns)[column.name]
+        size = self._shard // 8
+        if len(self._bounds) > 2 and size * dtype_of(column.bits).itemsize % chunk:
+            return None
+        return {
+            column.name: [
+                StoredPart(_name(low, high), column.name, low // 8, max(1, high // 8))
+                for low, high in pairwise(self._bounds)
+            ]
+        }
+
+    def packed(
+        self, store: Store, totals: Totals, columns: Sequence[Column], low: int, high: int
+    ) -> dict[str, NDArray[np.unsignedinteger]]:
+        """From what the shards of these indices left."""
+        plan = self._plan(Engine.PYTHON)
+        first, end = bisect_right(self._bounds, low) - 1, bisect_right(self._bounds, high - 1)
+        for begin, stop in pairwise(self._bounds[first : end + 1]):
+            for name in self._kept(plan):
+                ratio = self._ratio(plan, name)
+                bounds = max(low, begin) // ratio, -(-min(high, stop) // ratio)
+                self._load(plan, Piece(name, *bounds), store)
+        wanted = {column.name for column in columns}
+        return {
+            one.column.name: one.elements[
+                low * one.column.bits // max(8, one.column.bits) : -(
+                    -high * one.column.bits // max(8, one.column.bits)
+                )
+            ]
+            for one in plan.packed(totals)
+            if one.column.name in wanted
+        }
+
+    # --- plans ------------------------------------------------------------------------------------
+
+    def _plan(self, engine: Engine, stretch: tuple[int, int] = (0, 0)) -> RangePlan:
+        """The plan with arrays that take no memory until they are used."""
+        game, plan = self._game, _PLANS.get(self._game.solver)
+        if isinstance(game, MaskGame):
+            return mask.plan(game, engine, sparse_zeros, self._shard.bit_length() - 1)
+        if plan is grundy.GrundyPlan:
+            return grundy.GrundyPlan(game, engine, sparse_zeros, stretch)
+        made: RangePlan = plan(game, engine, sparse_zeros)
+        return made
+
+    def _shard_of(self, plan: RangePlan, low: int, high: int) -> Shard:
+        """The shard of a range, with what it leaves."""
+        kept = self._kept(plan)
+        ratios = {name: self._ratio(plan, name) for name in kept}
+        leaves = (Piece(name, low // ratio, -(-high // ratio)) for name, ratio in ratios.items())
+        return Shard(low, high, high - low, (), tuple(leaves))
+
+    def _kept(self, plan: RangePlan) -> dict[str, NDArray[Any]]:
+        """The arrays that hold something of each index."""
+        return {name: one for name, one in plan.arrays.items() if name != "cursor" and len(one)}
+
+    def _ratio(self, plan: RangePlan, array: str) -> int:
+        """How many indices share an element of an array."""
+        return max(1, self._game.size // len(plan.arrays[array]))
+
+    def _name(self, number: int) -> str:
+        return _name(self._bounds[number], self._bounds[number + 1])
+
+
+def _name(low: int, high: int) -> str:
+    return f"solve/{low}-{high}"

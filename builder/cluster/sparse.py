@@ -1,0 +1,29 @@
+"""Arrays as long as a whole table, of which only what is used takes memory.
+
+A task works on a stretch of a plan's arrays and on what that reads: a plan whose arrays are made here
+can be run as it is, whatever its size. The system gives memory page by page when a page is written, and
+takes all of it back when the array is gone.
+"""
+
+from __future__ import annotations
+
+import mmap
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0)  # more may be asked for than there is
+
+
+def sparse_zeros(length: int, dtype: Any) -> NDArray[Any]:
+    """As `np.zeros`, for lengths beyond all memory too."""
+    size = length * np.dtype(dtype).itemsize
+    if not size or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(length, dtype)
+    room = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        room.madvise(mmap.MADV_NOHUGEPAGE)  # else a page is 2 MiB, and little takes much
+    return np.frombuffer(room, dtype)
