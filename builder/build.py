@@ -29,11 +29,11 @@ from lookup import __version__
 from lookup.atomic import put_in_place, temporary_beside
 from lookup.disk import available_disk
 from lookup.errors import BuildError, EndtableError, GameError, TableFileError, VerificationError
+from lookup.folder import open_reader
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
 from lookup.games.sources import failed_at, is_of_own_game, said
 from lookup.progress import Progress
-from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from builder.solvers.plan import Plan
     from lookup.games.base import Game, SolverKind
     from lookup.progress import Report
+    from lookup.reader import TableReader
 
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
 _COMPILER_BYTES = 192 * 1024 * 1024  # what numba takes once it has compiled something, measured
@@ -263,7 +264,7 @@ def rough_seconds(game: Game, engine: Engine | None = None) -> float:
 
 def _verify(
     temporary: Path, game: Game, engine: Engine, report: Report, max_memory: int | None
-) -> TableFile:
+) -> TableReader:
     """Verify a file that has no name yet; errors call it by the table's."""
     # A build that was forced has been told that this may not fit.
     memory = usable_memory() if max_memory is None else min(max_memory, usable_memory())
@@ -275,20 +276,21 @@ def _verify(
         raise VerificationError(shown) from None
 
 
-def _holds_same(path: Path, fresh: TableFile, game: Game) -> TableFile | None:
-    """The file in place, if it is sound and holds the same table as the new one."""
+def _holds_same(path: Path, fresh: TableReader, game: Game) -> TableReader | None:
+    """The table in place, if it is sound and holds the same table as the new one."""
     try:
-        old = TableFile(path, game)
+        old = open_reader(path, game)
     except EndtableError:
         return None
     try:
-        same = old.info.same_content(fresh.info) and all(
-            old.columns[name].digests == stored.digests for name, stored in fresh.columns.items()
-        )
+        same = old.info.same_content(fresh.info) and old.columns.keys() == fresh.columns.keys()
+        if same:
+            with closing(open_reader(fresh.path, game)) as new:  # `fresh` is closed
+                same = all(old.column_digest(name) == new.column_digest(name) for name in new.columns)
         if same:
             old.check_chunks()
         return old if same else None
-    except (EndtableError, KeyError):
+    except EndtableError:
         return None
     finally:
         old.close()

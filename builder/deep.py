@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from builder import verify
-from builder.checks.totals import chunk_count
 from builder.fallback import engine_for
 from builder.limits import require_memory, usable_memory
 from builder.second.depth import DepthFirst
@@ -37,10 +36,10 @@ from builder.verify import Verified, verify_file
 from builder.workers import Workers
 from lookup.columns import read_items
 from lookup.errors import MissingGameError, VerificationError
+from lookup.folder import open_reader
 from lookup.format import CLASSES, GRUNDY, OUTCOME, REMOTENESS, Period, Totals
 from lookup.games.unknown import UnknownGame
 from lookup.progress import Progress, silent
-from lookup.reader import TableFile
 from lookup.records import Layout
 from lookup.values import Outcome, Value, Values
 
@@ -51,9 +50,10 @@ if TYPE_CHECKING:
 
     from builder.compile import Engine
     from builder.second.method import Method
+    from lookup.claims import Rules
     from lookup.games.base import Game, SolverKind
     from lookup.progress import Report
-    from lookup.reader import Rules
+    from lookup.reader import TableReader
 
 METHODS: dict[SolverKind, type[Method]] = {
     "mask": Rounds,
@@ -107,7 +107,7 @@ def deep_verify(
     """
     progress = progress or Progress.silent()
     memory = usable_memory() if memory is None else memory
-    with closing(TableFile(path, rules)) as file:
+    with closing(open_reader(path, rules)) as file:
         if isinstance(file.game, UnknownGame):
             raise MissingGameError(file.info.game, "to verify a table")
         verify.check_columns(file)
@@ -122,7 +122,7 @@ def deep_verify(
     return Deeply(verified, words)
 
 
-def memory_needed(file: TableFile) -> int:
+def memory_needed(file: TableReader) -> int:
     """The least bytes that `deep_verify` takes, without those of numba."""
     game = file.game
     compared = _COMPARED * min(game.size, _STRETCH)
@@ -130,7 +130,7 @@ def memory_needed(file: TableFile) -> int:
         compared += 16 * game.size
     record_bytes = Layout.of(file).dtype.itemsize
     again = other_method(game).memory_needed(game) + compared
-    return max(again, verify.memory_needed(game, record_bytes, chunk_count(file)))
+    return max(again, verify.memory_needed(game, record_bytes, file.known_chunks))
 
 
 def solve_again(game: Game, engine: Engine | None = None, report: Report = silent) -> Method:
@@ -144,7 +144,7 @@ def solve_again(game: Game, engine: Engine | None = None, report: Report = silen
 # --- comparing ------------------------------------------------------------------------------------
 
 
-def compare(file: TableFile, method: Method) -> None:
+def compare(file: TableReader, method: Method) -> None:
     """Compare every column, the totals and the period of a table with what a method has found.
 
     Raises:
@@ -181,7 +181,7 @@ def compare(file: TableFile, method: Method) -> None:
 class _Stored:
     """The columns of a file as they are stored, classes expanded; not put together as records."""
 
-    def __init__(self, file: TableFile) -> None:
+    def __init__(self, file: TableReader) -> None:
         self._file = file
         self._classes = read_items(file, CLASSES) if CLASSES in file.columns else None
         self._narrow = file.columns[OUTCOME].column.bits == 1
@@ -204,7 +204,7 @@ class _Stored:
         return self._whole[name].take(self._classes[low:high])
 
 
-def _compare_totals(file: TableFile, method: Method, found: Totals) -> None:
+def _compare_totals(file: TableReader, method: Method, found: Totals) -> None:
     """Compare what the file says of its records in all."""
     info = file.info
     right = {
@@ -221,7 +221,7 @@ def _compare_totals(file: TableFile, method: Method, found: Totals) -> None:
             raise VerificationError(f"{claim}, but solved again {method.words} it is {number}")
 
 
-def _compare_beyond(file: TableFile, method: DepthFirst, stored: _Stored) -> None:
+def _compare_beyond(file: TableReader, method: DepthFirst, stored: _Stored) -> None:
     """Compare what the period says of heaps beyond the table with what they are."""
     period, size = Period.from_text(file.info.period), file.info.size
     for index in range(size, method.size):
@@ -237,7 +237,7 @@ def _compare_beyond(file: TableFile, method: DepthFirst, stored: _Stored) -> Non
             raise VerificationError(_explain(file, method, index, said, found))
 
 
-def _explain(file: TableFile, method: Method, index: int, said: Value, found: Value) -> str:
+def _explain(file: TableReader, method: Method, index: int, said: Value, found: Value) -> str:
     """What a table says of an index, and what the other method does."""
     text = f" ({file.game.format(index)!r})" if found.outcome else ""
     claim = f"'{file.path}' says that index {index}{text} is {_shown(said)}"

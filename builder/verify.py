@@ -23,6 +23,7 @@ from builder.solvers.solution import slices
 from builder.workers import Steps, Workers, cores
 from lookup.blocks import dtype_of
 from lookup.errors import InvalidParameterError, MissingGameError, VerificationError, quoted
+from lookup.folder import open_reader
 from lookup.format import (
     CHUNK_BYTES,
     CHUNK_BYTES_LARGE,
@@ -36,7 +37,6 @@ from lookup.games.mask_game import MaskGame
 from lookup.games.step_game import StepGame
 from lookup.games.unknown import UnknownGame
 from lookup.progress import silent
-from lookup.reader import TableFile
 from lookup.records import (
     DECODED_LIMIT,
     ChunkedRecords,
@@ -51,9 +51,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from builder.checks.check import Check, Wrong
+    from lookup.claims import Rules
     from lookup.games.base import Game, SolverKind
     from lookup.progress import Report
-    from lookup.reader import Rules
+    from lookup.reader import TableReader
 
 LOOPY: tuple[SolverKind, ...] = ("retrograde", "distance")
 """Kinds of games in which a position can come again."""
@@ -81,7 +82,7 @@ _STEP_BYTES = 10  # what `checks.steps` keeps of an index
 class Verified(NamedTuple):
     """A table that agrees with the rules: its file, closed, and how many indices were checked."""
 
-    file: TableFile
+    file: TableReader
     checked: int
 
     @property
@@ -120,7 +121,7 @@ def verify_file(
     """
     if sample is not None and sample < 1:
         raise InvalidParameterError("sample", sample, "1 position or more")
-    file = TableFile(path, rules)
+    file = open_reader(path, rules)
     try:
         if isinstance(file.game, UnknownGame):
             raise MissingGameError(file.info.game, "to verify a table")
@@ -129,9 +130,10 @@ def verify_file(
         if brief and sample is None:
             sample = _sample_size(file, engine)
         memory = usable_memory() if memory is None else memory
-        known = Layout.of(file).dtype.itemsize, totals.chunk_count(file)
+        known = Layout.of(file).dtype.itemsize, file.known_chunks
         require_memory(memory_needed(file.game, *known), path.name, memory)
         memory -= _reading_bytes(file.game, *known)
+        file.check_digest()
         with Workers() as workers:
             if CLASSES in file.columns:
                 classes.check(file, engine)
@@ -144,7 +146,7 @@ def verify_file(
 
 
 def _check_all(
-    file: TableFile,
+    file: TableReader,
     check: Check,
     ranges: Sequence[tuple[int, int]],
     engine: Engine,
@@ -170,7 +172,7 @@ def _check_all(
 
 
 def _check_records(
-    file: TableFile,
+    file: TableReader,
     check: Check,
     ranges: Sequence[tuple[int, int]],
     workers: Workers | None,
@@ -192,7 +194,9 @@ def _check_records(
         done.add(high - low)
 
 
-def _check_for(file: TableFile, engine: Engine, workers: Workers, memory: int, sampled: bool) -> Check:
+def _check_for(
+    file: TableReader, engine: Engine, workers: Workers, memory: int, sampled: bool
+) -> Check:
     """The check of this kind of table; with records as they fit into so many bytes."""
     game, layout = file.game, Layout.of(file)
     if game.solver == "grundy":
@@ -216,7 +220,7 @@ def _check_for(file: TableFile, engine: Engine, workers: Workers, memory: int, s
 # --- samples --------------------------------------------------------------------------------------
 
 
-def _sample_size(file: TableFile, engine: Engine) -> int | None:
+def _sample_size(file: TableReader, engine: Engine) -> int | None:
     """How many indices are checked in brief; None for all."""
     game, by_words = file.game, masks.applies_to(file)
     if game.work <= (WHOLE_BY_WORDS if by_words else WHOLE)[engine]:
@@ -224,7 +228,7 @@ def _sample_size(file: TableFile, engine: Engine) -> int | None:
     return max(1, SAMPLED[engine] * game.size // game.work)
 
 
-def _ranges(file: TableFile, check: Check, sample: int | None, seed: int) -> list[tuple[int, int]]:
+def _ranges(file: TableReader, check: Check, sample: int | None, seed: int) -> list[tuple[int, int]]:
     """The ranges of indices to check: all of them, or random ones."""
     size = file.info.size
     if file.info.period:
@@ -246,7 +250,7 @@ def _ranges(file: TableFile, check: Check, sample: int | None, seed: int) -> lis
 def memory_needed(game: Game, record_bytes: int, chunks: int | None = None) -> int:
     """The least bytes that verifying a table with such records takes, without those of numba.
 
-    A bound that is closer if the number of chunks in the file is known.
+    A bound that is closer if `TableReader.known_chunks` is given.
     """
     # Items of all columns, two copies of one while its chunks are joined, and two of the records.
     whole = game.size * (6 * record_bytes + 1 + (12 if game.symmetries > 1 else 0))
@@ -275,7 +279,7 @@ def _reading_bytes(game: Game, record_bytes: int, chunks: int | None) -> int:
     return _OBJECTS + _FACTS * chunks + decoded + compared + listed
 
 
-def _decoding_bytes(file: TableFile) -> int:
+def _decoding_bytes(file: TableReader) -> int:
     """What decoding all records takes at its peak."""
     columns = [stored.column for stored in file.columns.values()]
     items = sum(column.items * dtype_of(column.bits).itemsize for column in columns)
@@ -290,7 +294,7 @@ def _chunked_bytes(game: Game) -> int:
 # --- what the file says of itself -----------------------------------------------------------------
 
 
-def check_columns(file: TableFile) -> None:
+def check_columns(file: TableReader) -> None:
     """Refuse tables that lack what a proof needs."""
     layout, game = Layout.of(file), file.game
     if not layout.has_remoteness and game.solver in LOOPY:
@@ -309,7 +313,7 @@ def _lacks(game: Game, layout: Layout) -> str | None:
     return "remoteness" if game.stores_remoteness and not layout.has_remoteness else None
 
 
-def _claimed_totals(file: TableFile) -> Totals:
+def _claimed_totals(file: TableReader) -> Totals:
     """What the file says of its records in all."""
     info = file.info
     period = Period.from_text(info.period) if info.period else None
@@ -317,7 +321,7 @@ def _claimed_totals(file: TableFile) -> Totals:
     return Totals(counts, info.longest_remoteness, info.largest_grundy, period)
 
 
-def _check_description(file: TableFile, found: Totals) -> None:
+def _check_description(file: TableReader, found: Totals) -> None:
     """Compare what the file says of itself with its game and with the totals of its records."""
     right = TableInfo.describe(file.game, file.info.builder, found)
     _compare(file, "it", file.info.attributes, right.attributes)
@@ -326,14 +330,14 @@ def _check_description(file: TableFile, found: Totals) -> None:
         _compare(file, name, stored.column.attributes, column.attributes)
 
 
-def _compare(file: TableFile, what: str, said: dict[str, Any], right: dict[str, Any]) -> None:
+def _compare(file: TableReader, what: str, said: dict[str, Any], right: dict[str, Any]) -> None:
     for key, value in right.items():
         if said[key] != value:
             claim = f"'{file.path}' says of {what} that {key} is {quoted(said[key])}"
             raise VerificationError(f"{claim}, but it is {quoted(value)}")
 
 
-def _explain(file: TableFile, wrong: Wrong) -> str:
+def _explain(file: TableReader, wrong: Wrong) -> str:
     """What a record says, and what it should say."""
     game, layout, index = file.game, Layout.of(file), wrong.at
     said = Palette(layout)[wrong.stored] or "not a position"

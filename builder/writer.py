@@ -1,11 +1,11 @@
-"""Write a table file: the same bytes for the same input."""
+"""Write a table file, or a part of one: the same bytes for the same input."""
 
 from __future__ import annotations
 
 import os
 import re
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,14 +18,18 @@ from lookup.format import DIGESTS, LARGE_TABLE, ZSTD_FILTER, chunk_bytes, table_
 from lookup.progress import silent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
+    from typing import TypeAlias
 
     from builder.checkpoints import Checkpoints
     from builder.parts import Encoded
     from builder.solvers.solution import PackedColumn
     from lookup.format import Column, TableInfo
     from lookup.progress import Report
+
+    Chunks: TypeAlias = Callable[[Column, int, int], Iterable[Encoded]]
+    """`chunks(column, first, end)`: those of a column from number `first` to before `end`, in order."""
 
 LEVELS = ((4 << 20, 19), (LARGE_TABLE, 9))
 """Up to so many packed bytes, a table is compressed at that level. From 9 to 19 takes 15 times as long
@@ -37,6 +41,14 @@ them, and gains a twentieth."""
 
 PART_BYTES = 32 << 20
 """What a checkpoint of the writer holds, before compression."""
+
+
+class Written(NamedTuple):
+    """A file that was written: its digest, and those of the chunks of each column."""
+
+    digest: str
+    digests: dict[str, bytes]
+
 
 _ERRNO = re.compile(r"\berrno = (\d+)")
 
@@ -65,23 +77,62 @@ def write_table(
     that has registered a Zstandard plugin with HDF5 (as `hdf5plugin` does when imported), HDF5 stores
     the plugin's name beside the filter's number. The digest is the same in any case.
     """
-    import h5py  # as everywhere: only when a file is opened
-
-    total = sum(packed.column.nbytes for packed in columns)
+    by_name = {packed.column.name: packed for packed in columns}
     stored = stored_as([packed.column for packed in columns])
     if checkpoints:
         checkpoints.will_store({_part_name(packed): stored[packed.column.name] for packed in columns})
+
+    def chunks(column: Column, _first: int, _end: int) -> Iterator[Encoded]:  # a file asks for all
+        return _encoded_chunks(by_name[column.name], *stored[column.name], checkpoints)
+
+    return write_chunks(path, info, [packed.column for packed in columns], chunks, report)
+
+
+def write_chunks(
+    path: Path,
+    info: TableInfo,
+    columns: Sequence[Column],
+    chunks: Chunks,
+    report: Report = silent,
+) -> str:
+    """The same from chunks that are encoded already, as `stored_as(columns)` says.
+
+    No more than one chunk is held at a time.
+    """
+    total = sum(column.nbytes for column in columns)
+
+    def written(done: int) -> None:
+        report(min(done, total), total)
+
+    return write_file(path, info.attributes, columns, stored_as(columns), chunks, written).digest
+
+
+def write_file(
+    path: Path,
+    attributes: dict[str, int | str],
+    columns: Sequence[Column],
+    stored: Mapping[str, tuple[int, int]],
+    chunks: Chunks,
+    written: Callable[[int], None],
+) -> Written:
+    """Write a file of columns, and a digest of all of it: a table, or a part of one.
+
+    `stored` has the bytes of a chunk and the level of each column; `written` is told how many decoded
+    bytes were written, padding included.
+    """
+    import h5py  # as everywhere: only when a file is opened
+
     digests: dict[str, bytes] = {}
     done = 0
-    room = Room(path, sum(-(-one.column.nbytes // stored[one.column.name][0]) for one in columns))
+    room = Room(path, sum(-(-one.nbytes // stored[one.name][0]) for one in columns))
     path.touch()
     room.begin()  # without it, HDF5 is not even begun
     # The version bounds and the absence of times make the bytes depend on nothing but the content.
     # It is not locked by HDF5: who asked for the file holds it already.
     with _reasons(), h5py.File(path, "w", libver=("earliest", "v110"), locking=False) as file:
         room.begin()
-        for packed in sorted(columns, key=lambda packed: packed.column.name):
-            column, (chunk, level) = packed.column, stored[packed.column.name]
+        for column in sorted(columns, key=lambda column: column.name):
+            chunk, level = stored[column.name]
             dtype = dtype_of(column.bits)
             dataset = file.create_dataset(
                 column.name,
@@ -96,22 +147,24 @@ def write_table(
                 track_times=False,
             )
             _set_attributes(dataset, column.attributes)
-            of_chunks = bytearray()
-            for number, encoded in enumerate(_encoded_chunks(packed, chunk, level, checkpoints)):
+            of_chunks, count = bytearray(), -(-column.nbytes // chunk)
+            for number, encoded in enumerate(chunks(column, 0, count)):
                 room.add(len(encoded.stored))
                 dataset.id.write_direct_chunk((number * chunk // dtype.itemsize,), encoded.stored)
                 of_chunks += encoded.digest
                 done += chunk
-                report(min(done, total), total)
+                written(done)
+            if len(of_chunks) != 32 * count:
+                raise ValueError(f"{column.name} came in {len(of_chunks) // 32} chunks, not in {count}")
             digests[column.name] = bytes(of_chunks)
         for name, of_column in digests.items():
             rows = np.frombuffer(of_column, np.uint8).reshape(-1, 32)
             file.create_dataset(f"{DIGESTS}/{name}", data=rows, track_times=False)
-        described = {packed.column.name: packed.column.attributes for packed in columns}
-        digest = table_digest(info.attributes, described, digests)
-        _set_attributes(file, {**info.attributes, "digest": digest})
+        described = {column.name: column.attributes for column in columns}
+        digest = table_digest(attributes, described, digests)
+        _set_attributes(file, {**attributes, "digest": digest})
     room.give_back()
-    return digest
+    return Written(digest, digests)
 
 
 @contextmanager

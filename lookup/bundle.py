@@ -31,6 +31,7 @@ from lookup.errors import BundleError, InvalidGameError, RulesChangedError, Tabl
 from lookup.format import VERSION as TABLE_VERSION
 from lookup.format import canonical
 from lookup.games.unknown import UnknownGame
+from lookup.manifest import PARTS_FORMAT
 from lookup.progress import silent
 from lookup.reader import TableFile
 from lookup.tablebase import SUFFIX, is_table_name
@@ -154,6 +155,9 @@ class Manifest(NamedTuple):
 
     @classmethod
     def _from_fields(cls, fields: Any, place: str) -> Manifest:
+        if isinstance(fields, dict) and fields.get("format") == PARTS_FORMAT:
+            problem = "is a table in a folder of parts: expected a bundle; copy the folder as it is"
+            raise BundleError(place, problem)
         if not isinstance(fields, dict) or fields.get("format") != FORMAT:
             raise ValueError(f"expected format = {FORMAT!r}")
         version, builder, tables = (fields.get(name) for name in ("version", "builder", "tables"))

@@ -18,14 +18,14 @@ from lookup.threads import in_threads
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
 Chunk: TypeAlias = bytes | memoryview
 """Decoded elements, as what is indexed fastest: `bytes` if they are bytes."""
 
 
 def read_items(
-    file: TableFile, name: str, low: int = 0, high: int | None = None
+    file: TableReader, name: str, low: int = 0, high: int | None = None
 ) -> NDArray[np.unsignedinteger]:
     """The numbers of a column from index `low` to before `high`; all, unless told.
 
@@ -99,10 +99,10 @@ class CachedColumn:
     between two steps a chunk may only disappear, and then a flag means nothing.
     """
 
-    def __init__(self, file: TableFile, name: str, cache: ChunkCache) -> None:
+    def __init__(self, file: TableReader, name: str, cache: ChunkCache) -> None:
         stored = file.columns[name]
         self.chunks: dict[int, Chunk] = {}
-        self.used = bytearray(len(stored.offsets))
+        self.used = bytearray(stored.count)
         self._file, self._name, self._cache = file, name, cache
         cache.columns.append(self)
         self.chunk_bytes = stored.chunk_bytes
@@ -181,7 +181,7 @@ class CachedColumn:
         return chunk if dtype.itemsize == 1 else packed.astype(dtype.newbyteorder("="), copy=False).data
 
 
-def _largest(file: TableFile, name: str) -> int | None:
+def _largest(file: TableReader, name: str) -> int | None:
     """The largest number that a column may hold; None if it has no bits for a larger one."""
     bits = file.columns[name].column.bits
     largest = {
@@ -193,7 +193,9 @@ def _largest(file: TableFile, name: str) -> int | None:
     return largest if largest < (1 << bits) - 1 else None
 
 
-def _check_items(file: TableFile, name: str, items: NDArray[np.unsignedinteger], largest: int) -> None:
+def _check_items(
+    file: TableReader, name: str, items: NDArray[np.unsignedinteger], largest: int
+) -> None:
     """Refuse numbers that would lead out of the table or overflow a record.
 
     Only a file whose digests were made to match can have them, but such files may come from anywhere.

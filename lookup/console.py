@@ -15,6 +15,7 @@ import typer
 
 from lookup.errors import CallerError, EndtableError, FailureError
 from lookup.games.sources import failed_at, is_of_own_game, said
+from lookup.manifest import MANIFEST, PARTS_SUFFIX
 from lookup.tablebase import SUFFIX, open_tablebase
 
 if TYPE_CHECKING:
@@ -151,14 +152,14 @@ def _is_of_signal(error: BaseException | None) -> bool:
 
 
 def find_file(table: str, directories: list[Path] | None = None) -> Path:
-    """The file of a table given by path, if it looks like one, else by name.
+    """The file of a table, or its folder, given by path, if it looks like one, else by name.
 
     Names are looked for in `./tables` first if no folder is given: what was built here is found here.
 
     Raises:
         MissingTableError: no table of that name.
     """
-    if table.endswith(SUFFIX) or Path(table).name != table:
+    if table.endswith((SUFFIX, PARTS_SUFFIX, MANIFEST)) or Path(table).name != table:
         return Path(table)
     return open_tablebase(directories or [Path("tables")]).find(table)
 

@@ -29,7 +29,7 @@ from lookup.blocks import PACKED_BITS, dtype_of, packed_length, smallest_bits
 from lookup.errors import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from lookup.games.base import Game
 
@@ -331,9 +331,14 @@ def table_digest(
     table: Attributes, columns: Mapping[str, Attributes], digests: Mapping[str, bytes]
 ) -> str:
     """The digest of a whole table: from all its attributes, those of each column, and chunk digests."""
+    return digest_of(table, columns, (digests[name] for name in sorted(columns)))
+
+
+def digest_of(table: Attributes, columns: Mapping[str, Attributes], digests: Iterable[bytes]) -> str:
+    """The same from chunk digests in order, some at a time: columns in alphabetical order."""
     digest = hashlib.sha256(canonical({"table": table, "columns": columns}))
-    for name in sorted(columns):
-        digest.update(digests[name])
+    for some in digests:
+        digest.update(some)
     return digest.hexdigest()
 
 

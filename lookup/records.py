@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
-    Decode: TypeAlias = Callable[[TableFile], NDArray[np.unsignedinteger]]
+    Decode: TypeAlias = Callable[[TableReader], NDArray[np.unsignedinteger]]
     """Reads all records of a file, as `decode_records` does."""
 
 DECODED_LIMIT = 256 * 1024 * 1024
@@ -43,7 +43,7 @@ class Layout(NamedTuple):
     dtype: np.dtype[np.unsignedinteger]
 
     @classmethod
-    def of(cls, file: TableFile) -> Layout:
+    def of(cls, file: TableReader) -> Layout:
         """The layout for the columns that a file has."""
         info = file.info
         grundy_bits = max(info.largest_grundy, 0).bit_length()
@@ -117,12 +117,12 @@ class SupportsIndexing(Protocol):
         """The number at one index."""
 
 
-def decoded_bytes(file: TableFile) -> int:
+def decoded_bytes(file: TableReader) -> int:
     """How many bytes `decode_records` returns; while it works it takes up to twice as many."""
     return file.info.size * Layout.of(file).dtype.itemsize
 
 
-def open_records(file: TableFile, cache_bytes: int, decode: Decode) -> Records:
+def open_records(file: TableReader, cache_bytes: int, decode: Decode) -> Records:
     """The records of a file, in the form that its size asks for; `decode` reads those kept whole."""
     # If nobody knows the game, nobody knows its size: a file of few bytes may claim to be a large one.
     if decoded_bytes(file) <= DECODED_LIMIT and not isinstance(file.game, UnknownGame):
@@ -130,13 +130,13 @@ def open_records(file: TableFile, cache_bytes: int, decode: Decode) -> Records:
     return ChunkedRecords(file, cache_bytes)
 
 
-def decode_records(file: TableFile) -> NDArray[np.unsignedinteger]:
+def decode_records(file: TableReader) -> NDArray[np.unsignedinteger]:
     """All records of a file, one for each index."""
     records = _read_records(file, 0, file.columns[OUTCOME].column.items)
     return records[read_items(file, CLASSES)] if CLASSES in file.columns else records
 
 
-def _read_records(file: TableFile, low: int, high: int) -> NDArray[np.unsignedinteger]:
+def _read_records(file: TableReader, low: int, high: int) -> NDArray[np.unsignedinteger]:
     """The records in a range of their own numbers, whatever indices have them."""
     remoteness = read_items(file, REMOTENESS, low, high) if REMOTENESS in file.columns else None
     grundy = read_items(file, GRUNDY, low, high) if GRUNDY in file.columns else None
@@ -165,7 +165,7 @@ class DecodedRecords:
 class ChunkedRecords:
     """Records on disk, behind a bounded cache of decoded chunks. Safe to share between threads."""
 
-    def __init__(self, file: TableFile, cache_bytes: int) -> None:
+    def __init__(self, file: TableReader, cache_bytes: int) -> None:
         self.cache = ChunkCache(cache_bytes)
         self._file = file
         self._layout = Layout.of(file)

@@ -15,11 +15,11 @@ import numpy as np
 
 from lookup.answers import Move, preference
 from lookup.errors import InvalidPositionError, TableFileError
+from lookup.folder import open_reader
 from lookup.format import Period
 from lookup.games import load_game
 from lookup.games.base import Game
 from lookup.processes import found, found_by
-from lookup.reader import TableFile
 from lookup.records import DecodedRecords, Layout, decode_records, decoded, open_records
 from lookup.stored import StoredAnswers
 from lookup.values import Outcome, Value, Values
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike, NDArray
 
+    from lookup.claims import Rules
     from lookup.format import TableInfo
     from lookup.processes import Found
-    from lookup.reader import Rules
     from lookup.records import Decode
 
 _MOST_WORTHS = 1 << 16
@@ -84,7 +84,7 @@ class Table(StoredAnswers):
         decode: Decode = decode_records,
     ) -> None:
         self._rules, self._cache_bytes = rules, cache_bytes
-        self._file = TableFile(path, rules)
+        self._file = open_reader(path, rules)
         try:
             self._records = open_records(self._file, cache_bytes, decode)
         except BaseException:

@@ -10,7 +10,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from lookup.errors import CallerError, CorruptTableError, MissingTableError, UnknownGameError, quoted
+from lookup.folder import is_folder
 from lookup.games import find_game, load_game
+from lookup.manifest import PARTS_SUFFIX
 from lookup.processes import found, found_by, tell_in_child
 from lookup.records import decode_records
 from lookup.table import CACHE_BYTES, Table
@@ -40,17 +42,20 @@ class SearchedFolder(NamedTuple):
         """The files of its tables by name, in alphabetical order; none if it cannot be read."""
         try:
             with os.scandir(self.path) as entries:
-                stems = [Path(one.name).stem for one in entries if one.name.endswith(SUFFIX)]
+                suffixes = (SUFFIX, PARTS_SUFFIX)
+                stems = {Path(one.name).stem for one in entries if one.name.endswith(suffixes)}
         except OSError:
             return {}
         found = {stem: self.file_of(stem) for stem in sorted(stems) if is_table_name(stem)}
         return {name: path for name, path in found.items() if path}
 
     def file_of(self, name: str) -> Path | None:
-        """The file of a table, if there is one here; the name is known to be one."""
-        path = self.path / f"{name}{SUFFIX}"
+        """The file of a table, or its folder of parts, if there is one here; the name is one."""
+        path, folder = self.path / f"{name}{SUFFIX}", self.path / f"{name}{PARTS_SUFFIX}"
         # Not `Path.is_file`, which raises where a folder may not be looked into.
-        return path if os.path.isfile(path) else None  # noqa: PTH113
+        if os.path.isfile(path):  # noqa: PTH113
+            return path
+        return folder if is_folder(folder) else None
 
 
 def is_table_name(name: str) -> bool:
@@ -193,7 +198,7 @@ class Tablebase:
         return table
 
     def find(self, name: str) -> Path:
-        """The file of the table called `name`.
+        """The file of the table called `name`, or its folder of parts.
 
         Raises:
             MissingTableError: it is nowhere on the search path; says which command builds it.

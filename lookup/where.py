@@ -6,6 +6,8 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lookup.errors import MissingTableError
+from lookup.folder import is_folder
+from lookup.manifest import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -45,7 +47,8 @@ def table_fields(table: str, path: Path, folders: Iterable[SearchedFolder]) -> d
         MissingTableError: there is no such file.
     """
     found = [(folder, place) for folder in folders if (place := folder.tables().get(table))]
-    if not os.path.isfile(path):  # noqa: PTH113 - as above
+    path = path.parent if path.name == MANIFEST else path
+    if not os.path.isfile(path) and not is_folder(path):  # noqa: PTH113 - as above
         raise MissingTableError(path.name or str(path), [path.parent])
     return {
         **_file_fields(table if found else path.stem, path),
@@ -55,4 +58,12 @@ def table_fields(table: str, path: Path, folders: Iterable[SearchedFolder]) -> d
 
 
 def _file_fields(name: str, path: Path) -> dict[str, Any]:
-    return {"table": name, "file": str(path), "bytes": os.path.getsize(path)}  # noqa: PTH202
+    return {"table": name, "file": str(path), "bytes": _size(path)}
+
+
+def _size(path: Path) -> int:
+    """The bytes of a file, or of all files of a folder of parts."""
+    if not os.path.isdir(path):  # noqa: PTH112 - as above
+        return os.path.getsize(path)  # noqa: PTH202
+    with os.scandir(path) as entries:
+        return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)

@@ -188,7 +188,7 @@ def _decoded(data: bytes, rules: Any, folder: Path) -> tuple[Any, dict[str, Any]
     path.write_bytes(data)
     file = TableFile(path, rules)
     columns = {
-        name: (stored.column, unpack(file.read_elements(name, 0, len(stored.offsets)),
+        name: (stored.column, unpack(file.read_elements(name, 0, stored.count),
                                      stored.column.bits, stored.column.items).copy())
         for name, stored in file.columns.items()
     }  # fmt: skip

@@ -260,7 +260,7 @@ def rechunked(source: Path, target: Path, chunk_bytes: int, *, only_outcomes: bo
     file = TableFile(source, UnknownGame if "duel" in source.name else None)
     info, columns = file.info, []
     for name, stored in file.columns.items():
-        data = file.read_elements(name, 0, len(stored.offsets))[: stored.column.length]
+        data = file.read_elements(name, 0, stored.count)[: stored.column.length]
         if name == OUTCOME or not only_outcomes:
             columns.append(PackedColumn(stored.column, data))
     file.close()

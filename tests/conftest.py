@@ -94,7 +94,7 @@ def rechunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rechunk:
         file, path = TableFile(source), tmp_path / f"{chunk_bytes}-{only_outcomes}-{source.name}"
         info, columns = file.info, []
         for name, stored in file.columns.items():
-            data = file.read_elements(name, 0, len(stored.offsets))[: stored.column.length]
+            data = file.read_elements(name, 0, stored.count)[: stored.column.length]
             if name in (OUTCOME, CLASSES) or not only_outcomes:
                 columns.append(PackedColumn(stored.column, data))
         file.close()

@@ -20,7 +20,7 @@ from builder.build import build_table
 from builder.solvers.solution import PackedColumn
 from builder.verify import verify_file
 from builder.writer import write_table
-from lookup import CorruptTableError, NotATableError, RulesChangedError, reader
+from lookup import CorruptTableError, NotATableError, RulesChangedError, chunk_file
 from lookup.errors import VerificationError
 from lookup.format import is_sound, outcome_column, remoteness_column, table_digest
 from lookup.hdf5 import Structure, StructureError
@@ -225,7 +225,7 @@ def test_want_of_memory_is_not_damage(
     def failing(*_: Any) -> Any:
         raise MemoryError
 
-    monkeypatch.setattr(reader, "table_digest", failing)
+    monkeypatch.setattr(chunk_file, "table_digest", failing)
     with pytest.raises(MemoryError):
         lookup.open_table(built(TABLE))
 

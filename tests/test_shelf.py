@@ -175,13 +175,13 @@ def test_a_replaced_table_that_is_read_from_its_file_closes_it(
     monkeypatch.setattr("lookup.records.DECODED_LIMIT", 0)
     before = answers(shelf)
     assert not shelf.find("tactics-3x3").is_quick
-    file = before._file._file
+    file = before._file
     replace(folder / "tactics-3x3.h5", ROOT / "tables/tactics-3x3.h5")
     after = answers(shelf)
-    assert not file.closed  # somebody may still ask it
+    assert not file.is_closed  # somebody may still ask it
     assert before.probe(".../.../...") == after.probe(".../.../...")
     del before
-    assert file.closed
+    assert file.is_closed
 
 
 def content_of(shelf: Shelf, name: str = "tactics-3x3") -> bytes:
@@ -317,9 +317,7 @@ def build_other_version(path: Path, source: Path) -> None:
 
     file = TableFile(source)
     columns = [
-        PackedColumn(
-            stored.column, file.read_elements(name, 0, len(stored.offsets))[: stored.column.length]
-        )
+        PackedColumn(stored.column, file.read_elements(name, 0, stored.count)[: stored.column.length])
         for name, stored in file.columns.items()
     ]
     file.close()

@@ -355,7 +355,7 @@ def test_a_batch_decodes_each_chunk_once(
     decodings.clear()
     indices = np.random.default_rng(0).permutation(table.game.size)
     table.probe_many(indices)
-    every = {(n, at) for n, stored in table._file.columns.items() for at in range(len(stored.offsets))}
+    every = {(n, at) for n, stored in table._file.columns.items() for at in range(stored.count)}
     assert set(decodings) == every
     assert set(decodings.values()) == {1}
     table.probe_many(indices)
@@ -412,6 +412,7 @@ def test_threads_share_a_cache(
 def test_a_damaged_chunk_in_a_batch(chunk: int, rechunk: Rechunk, tables: lookup.Tablebase) -> None:
     path = rechunk(tables["tactics-4x4"].path, 256, True)
     with lookup.open_table(path) as table:
+        assert isinstance(table._file, TableFile)
         at = table._file.columns["outcome"].offsets[chunk]
     damaged = bytearray(path.read_bytes())
     damaged[at] ^= 1
@@ -479,7 +480,7 @@ def test_closing_a_tablebase_closes_its_files(built: Callable[[str], Path]) -> N
     table = tables["rota"]
     assert table.probe_index(0) == Value(Outcome.DRAW)
     tables.close()
-    assert table._file._file.closed
+    assert table._file.is_closed
 
 
 def test_large_tables_have_smaller_chunks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

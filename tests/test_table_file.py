@@ -22,7 +22,7 @@ from builder.compile import Engine
 from builder.solvers import heaps, mask, retrograde
 from builder.solvers.solution import PackedColumn, packed_grundy, packed_remoteness
 from builder.writer import _set_attributes, write_table
-from lookup import reader, records
+from lookup import handle, records
 from lookup.errors import (
     CorruptTableError,
     FormatVersionError,
@@ -297,8 +297,10 @@ def test_a_disk_that_fails_while_reading(
 ) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
     with lookup.open_table(built(TABLE)) as table:
-        monkeypatch.setattr(reader, "_pread", pread)
-        whole, table._file._file = table._file._file, Mock(seek=failing, fileno=lambda: 0, closed=False)
+        monkeypatch.setattr(handle, "_pread", pread)
+        assert isinstance(table._file, TableFile)
+        opened = table._file._file._handle
+        whole, opened._file = opened._file, Mock(seek=failing, fileno=lambda: 0, closed=False)
         with pytest.raises(TableFileError, match="cannot be read: Input/output error"):
             table.probe_index(0)
         whole.close()
@@ -318,7 +320,7 @@ def test_a_file_is_read_whole_however_the_system_reads(
 ) -> None:
     whole = tables["tactics-4x4"]
     path = rechunk(whole.path, 256)
-    monkeypatch.setattr(reader, "_pread", pread)
+    monkeypatch.setattr(handle, "_pread", pread)
     everything = whole.probe_many(np.arange(whole.game.size))
     for limit in (0, 1 << 30):
         monkeypatch.setattr(records, "DECODED_LIMIT", limit)
@@ -332,7 +334,7 @@ def test_a_closed_table_says_so(
     pread: Callable[..., bytes] | None, monkeypatch: pytest.MonkeyPatch, built: Callable[[str], Path]
 ) -> None:
     monkeypatch.setattr(records, "DECODED_LIMIT", 0)
-    monkeypatch.setattr(reader, "_pread", pread)
+    monkeypatch.setattr(handle, "_pread", pread)
     table = lookup.open_table(built(TABLE))
     table.close()
     with pytest.raises(TableFileError, match="cannot be read: it was closed"):

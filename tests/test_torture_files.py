@@ -56,7 +56,7 @@ from torture_children import Ending, Limits, run_cases
 from torture_files import all_groups, run_groups
 from torture_files_tables import samples
 from torture_tally import Tally
-from lookup import reader
+from lookup import chunk_file
 from lookup.progress import silent
 
 folder, held = Path(sys.argv[1]), []
@@ -86,8 +86,8 @@ def of_broken(where, name, broken):
         names += ends
     print(json.dumps([tally.failed, names]))
 
-of_broken(reader, "CorruptTableError", reader.CorruptTableError)
-of_broken(reader, "CorruptTableError", KeyError)
+of_broken(chunk_file, "CorruptTableError", chunk_file.CorruptTableError)
+of_broken(chunk_file, "CorruptTableError", KeyError)
 
 class Believing:
     def __init__(self, chunk=b""): self.chunk = chunk
@@ -97,7 +97,7 @@ class Believing:
 class Anything:
     def __ne__(self, other): return False
 
-of_broken(reader, "hashlib", Believing())
+of_broken(chunk_file, "hashlib", Believing())
 """
 
 

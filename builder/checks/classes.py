@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import MutableSequence, Sequence
 
     from lookup.games.base import IndexTest, Transform
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
 
-def check(file: TableFile, engine: Engine) -> None:
+def check(file: TableReader, engine: Engine) -> None:
     """Compare the stored classes with the symmetries of the game.
 
     Raises:

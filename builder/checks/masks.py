@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from builder.workers import Workers
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
 WORD, WORD_BYTES = 64, 8
 ALL = np.uint64(2**64 - 1)
@@ -44,7 +44,7 @@ LEAST_PIECE, BEST_PIECE = CHUNK_BYTES_LARGE, 1 << 20
 """Bytes of a piece: the least that is worth reading, and those that keep all cores busy."""
 
 
-def applies_to(file: TableFile) -> bool:
+def applies_to(file: TableReader) -> bool:
     """Whether a table is a bit a position of a game that is nothing but its masks."""
     kind = type(file.game)
     return (
@@ -63,7 +63,7 @@ def memory_needed(game: MaskGame, threads: int) -> int:
 
 
 def check(
-    file: TableFile, engine: Engine, workers: Workers, memory: int, sampled: bool = False
+    file: TableReader, engine: Engine, workers: Workers, memory: int, sampled: bool = False
 ) -> Check:
     """The check of a table that it `applies_to`, in about so many bytes, if they are enough.
 
@@ -149,7 +149,7 @@ def _wrong(word: int, stored: int, expected: int) -> Wrong:
 class _Pieces:
     """Pieces of a table's bits, side by side; those used least recently make room for others."""
 
-    def __init__(self, file: TableFile, piece: int, most: int, workers: Workers) -> None:
+    def __init__(self, file: TableReader, piece: int, most: int, workers: Workers) -> None:
         self._file, self._stored, self._workers = file, file.columns[OUTCOME], workers
         self._piece, self._most = piece, most
         self._bytes = np.zeros(piece * most, np.uint8)

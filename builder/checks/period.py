@@ -12,12 +12,12 @@ from lookup.format import Period
 from lookup.records import Layout, decode_records
 
 if TYPE_CHECKING:
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
 _SLICE = 1 << 14  # indices compared at a time with those a period further
 
 
-def check(file: TableFile) -> None:
+def check(file: TableReader) -> None:
     """Compare every index with the one a period further; that they are enough the reader has seen.
 
     Raises:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from builder.workers import Steps, Workers
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
 T = TypeVar("T")
 
@@ -29,7 +29,7 @@ class _Part(NamedTuple):
     items: int
 
     @classmethod
-    def read(cls, file: TableFile, name: str, number: int) -> _Part:
+    def read(cls, file: TableReader, name: str, number: int) -> _Part:
         """A chunk without what fills it up."""
         stored = file.columns[name]
         bits, share = stored.column.bits, stored.chunk_bytes * 8 // stored.column.bits
@@ -48,23 +48,18 @@ class _Part(NamedTuple):
         return unpack(self.packed, self.bits, self.items)
 
 
-def chunk_count(file: TableFile) -> int:
-    """How many chunks a file has."""
-    return sum(len(stored.offsets) for stored in file.columns.values())
-
-
-def steps(file: TableFile) -> int:
+def steps(file: TableReader) -> int:
     """How many steps `recount` takes."""
-    return sum(len(stored.offsets) * stored.chunk_bytes for stored in file.columns.values())
+    return sum(stored.count * stored.chunk_bytes for stored in file.columns.values())
 
 
-def recount(file: TableFile, workers: Workers, done: Steps) -> Totals:
+def recount(file: TableReader, workers: Workers, done: Steps) -> Totals:
     """The totals of a table; a record counts as often as there are indices that have it."""
     sizes: NDArray[np.int64] | None = None
 
     def each(name: str, work: Callable[[_Part], T]) -> Iterator[T]:
         stored = file.columns[name]
-        calls = ((number,) for number in range(len(stored.offsets)))
+        calls = ((number,) for number in range(stored.count))
         for result in workers.in_order(lambda number: work(_Part.read(file, name, number)), calls):
             yield result
             done.add(stored.chunk_bytes)

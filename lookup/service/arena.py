@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lookup.reader import TableFile
+    from lookup.reader import TableReader
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - only a folder of our own inside it is used
 _PREFIX = "endtable-"
@@ -46,7 +46,7 @@ class Arena:
         place = MEMORY if os.access(MEMORY, os.W_OK) else on_disk
         self.folder = Path(tempfile.mkdtemp(prefix=own_prefix(), dir=place))
 
-    def decode(self, file: TableFile) -> NDArray[np.unsignedinteger]:
+    def decode(self, file: TableReader) -> NDArray[np.unsignedinteger]:
         """All records of a file, as `decode_records` gives them, in memory that is shared.
 
         Where there is no room for more, they are this worker's own.

@@ -41,6 +41,16 @@ class TooLargeError(CallerError):
     """A request for more than is answered at once."""
 
 
+class NoFileError(CallerError):
+    """A request for the file of a table that has several."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"the table {name!r} is a folder of parts and has no file to send: "
+            "expected a request for its positions"
+        )
+
+
 class RangeError(CallerError):
     """A range that a file does not have."""
 
@@ -95,6 +105,7 @@ KINDS: dict[type[Exception], Kind] = {
     InvalidMoveError: Kind(400, "invalid_move"),
     MissingTableError: Kind(404, "missing_table"),
     OtherDigestError: Kind(404, "other_digest"),
+    NoFileError: Kind(404, "no_file"),
     TooLargeError: Kind(413, "too_large"),
     RangeError: Kind(416, "no_such_range"),
     MalformedRequestError: Kind(422, "malformed_request"),

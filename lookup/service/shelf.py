@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from lookup import __version__
 from lookup.errors import CallerError, EndtableError, MissingTableError, TableFileError
+from lookup.folder import is_folder
 from lookup.games import closed_form
-from lookup.reader import NO_WAITING
+from lookup.handle import NO_WAITING
+from lookup.manifest import MANIFEST
 from lookup.records import decode_records
 from lookup.response import info_fields, is_unknown
-from lookup.service.errors import BusyError, TooLargeError
+from lookup.service.errors import BusyError, NoFileError, TooLargeError
 from lookup.table import Table
 
 if TYPE_CHECKING:
@@ -148,6 +150,7 @@ class Shelf:
 
         Raises:
             MissingTableError: there is no such file.
+            NoFileError: the table is a folder of parts.
             TableFileError: it cannot be used, also where an older table still answers.
             BusyError: it is being replaced, again and again.
         """
@@ -156,6 +159,8 @@ class Shelf:
             if place.error:
                 raise place.error
             path = self.tables.find(name)
+            if is_folder(path):
+                raise NoFileError(name)
             with suppress(OSError):  # gone, or another one: the next look tells
                 held = os.open(path, os.O_RDONLY | NO_WAITING)
                 if _identity(os.fstat(held)) == place.file:
@@ -170,7 +175,8 @@ class Shelf:
             MissingTableError: nothing.
         """
         try:
-            file = _identity(self.tables.find(name).stat())
+            path = self.tables.find(name)
+            file = _identity((path / MANIFEST if is_folder(path) else path).stat())
         except (MissingTableError, OSError) as error:
             self._places.pop(name, None)
             raise error if isinstance(error, MissingTableError) else self.missing(name) from None

@@ -71,6 +71,11 @@ def export_site(
     """
     if not names:
         raise CallerError("there are no tables for the site: expected some, which build-tables makes")
+    for name in names:
+        if (path := tables.find(name)).is_dir():
+            raise CallerError(
+                f"'{path}' is a folder of parts, which no page reads: expected tables of one file"
+            )
     target = folder.resolve()  # a link stays one, and "." has a name
     if target.exists() and not _may_be_replaced(target):
         raise InvalidParameterError(
@@ -245,7 +250,7 @@ def _described(file: TableFile) -> dict[str, Any]:
             "chunk_bytes": stored.chunk_bytes,
             "first": first,
         }
-        first += len(stored.offsets)
+        first += stored.count
     described = {name: stored.column.attributes for name, stored in file.columns.items()}
     metadata = canonical({"table": file.info.attributes, "columns": described}).decode()
     return {
