@@ -6,8 +6,9 @@ import hashlib
 import inspect
 import secrets
 import time
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -37,11 +38,10 @@ from lookup.progress import Progress
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
 
     from builder.solvers.plan import Plan
     from lookup.games.base import Game, SolverKind
-    from lookup.progress import Report
     from lookup.reader import TableReader
 
 _CHECKED = 64  # indices at which a game must keep its contract before it is solved
@@ -130,30 +130,48 @@ def build_table(
     path = folder / f"{name}{SUFFIX}"
     if path.is_dir():
         raise BuildError(f"'{path}' cannot be written: it is a folder")
+    engine = checked_engine(game, engine)
+    # The temporary file is made first: a folder that cannot be written is found before the work.
+    with (
+        explained_failures(game, path, engine),
+        temporary_beside(path) as temporary,
+        closing(Checkpoints(path, _key(game, engine), patience)) as checkpoints,
+    ):
+        info, digest = _solve_and_write(game, engine, temporary, progress, checkpoints)
+        try:
+            fresh = verified(temporary, game, engine, progress, max_memory)
+        except (VerificationError, TableFileError):
+            checkpoints.discard()  # to start again from the same parts would end in the same way
+            raise
+        if unchanged := holds_same(path, fresh, game):
+            digest = unchanged.digest
+        else:
+            put_in_place(temporary, path)
+        checkpoints.discard()
+    return Built(path, info, digest, not unchanged, time.perf_counter() - started)
+
+
+def checked_engine(game: Game, engine: Engine | None) -> Engine:
+    """What runs the rules of a game, which keep the contract as far as a few of them show.
+
+    Raises:
+        GameError: they do not.
+        BuildError: numba was asked for and is not installed.
+    """
     # Before anything is compiled: what is wrong is explained best where it is interpreted.
     indices = sample_indices(game, whole=_CHECKED, sample=_CHECKED)
     check_game(game, indices)
     engine = engine_for(game, engine)
     if engine == Engine.NUMBA and not game.is_ours():
         check_compiled(game, indices)
+    return engine
+
+
+@contextmanager
+def explained_failures(game: Game, path: Path, engine: Engine) -> Iterator[None]:
+    """Turn whatever fails while a table is built into a sentence."""
     try:
-        # The temporary file is made first: a folder that cannot be written is found before the work.
-        with (
-            temporary_beside(path) as temporary,
-            closing(Checkpoints(path, _key(game, engine), patience)) as checkpoints,
-        ):
-            info, digest = _solve_and_write(game, engine, temporary, progress, checkpoints)
-            try:
-                with progress.stage(f"{name}: verify") as report:
-                    fresh = _verify(temporary, game, engine, report, max_memory)
-            except (VerificationError, TableFileError):
-                checkpoints.discard()  # to start again from the same parts would end in the same way
-                raise
-            if unchanged := _holds_same(path, fresh, game):
-                digest = unchanged.digest
-            else:
-                put_in_place(temporary, path)
-            checkpoints.discard()
+        yield
     except (EndtableError, MemoryError, KeyboardInterrupt):
         raise
     except BaseException as error:
@@ -163,7 +181,6 @@ def build_table(
         if game.is_ours():
             raise
         raise GameError(_raised(error, engine)) from error
-    return Built(path, info, digest, not unchanged, time.perf_counter() - started)
 
 
 def _raised(error: BaseException, engine: Engine) -> str:
@@ -196,7 +213,7 @@ def _key(game: Game, engine: Engine) -> str:
     made_by = [__version__, engine, zstandard.ZSTD_VERSION]
     own = {_source(kind) for kind in type(game).__mro__[:-1]}
     # Code that cannot be compared, such as a class that was typed in, is never taken for the same.
-    code = secrets.token_hex() if None in own else _digest_of(_code().union(filter(None, own)))
+    code = secrets.token_hex() if None in own else _digest_of(filter(None, own)) + code_digest()
     return canonical([game.table_name, game.parameters, made_by, code]).decode()
 
 
@@ -209,13 +226,15 @@ def _source(kind: type) -> Path | None:
     return path if path.is_file() else None
 
 
-def _code() -> set[Path]:
-    """The files of all solvers and games."""
-    folders = Path(mask.__file__).parent, Path(inspect.getfile(MaskGame)).parent
-    return {path for folder in folders for path in folder.glob("*.py")}
+@cache
+def code_digest() -> str:
+    """What tells the solvers and games that are here from others."""
+    solvers, games = Path(mask.__file__).parent, Path(inspect.getfile(MaskGame)).parent
+    folders = solvers, solvers.parent / "cluster", games
+    return _digest_of(path for folder in folders for path in folder.glob("*.py"))
 
 
-def _digest_of(files: set[Path]) -> str:
+def _digest_of(files: Iterable[Path]) -> str:
     """One digest of the content of files."""
     digest = hashlib.sha256()
     for path in sorted(files):
@@ -262,21 +281,27 @@ def rough_seconds(game: Game, engine: Engine | None = None) -> float:
     return work / interpreted
 
 
-def _verify(
-    temporary: Path, game: Game, engine: Engine, report: Report, max_memory: int | None
+def verified(
+    temporary: Path, game: Game, engine: Engine, progress: Progress, max_memory: int | None
 ) -> TableReader:
-    """Verify a file that has no name yet; errors call it by the table's."""
+    """Verify a table that has no name yet; errors call it by the table's.
+
+    Raises:
+        VerificationError: it contradicts the rules.
+    """
     # A build that was forced has been told that this may not fit.
     memory = usable_memory() if max_memory is None else min(max_memory, usable_memory())
     memory = max(memory, verify.memory_needed(game, solver_of(game).record_bytes))
     try:
-        return verify.verify_file(temporary, engine, report, memory=memory, rules=game, brief=True).file
+        with progress.stage(f"{game.table_name}: verify") as report:
+            found = verify.verify_file(temporary, engine, report, memory=memory, rules=game, brief=True)
+        return found.file
     except (VerificationError, TableFileError) as error:
         shown = str(error).replace(f"'{temporary}'", f"the new {game.table_name}")
         raise VerificationError(shown) from None
 
 
-def _holds_same(path: Path, fresh: TableReader, game: Game) -> TableReader | None:
+def holds_same(path: Path, fresh: TableReader, game: Game) -> TableReader | None:
     """The table in place, if it is sound and holds the same table as the new one."""
     try:
         old = open_reader(path, game)

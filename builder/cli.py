@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import inspect
 import json
+import shlex
+import sys
 import warnings
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
@@ -18,12 +20,16 @@ from builder.catalogue import CATALOGUE, LARGER
 from builder.checksums import write_checksums
 from builder.cli_options import (
     TABLES,
-    EngineOption,
+    BuildEngine,
+    BuildEngineOption,
     ForceFlag,
     GameArgument,
     MaxMemoryOption,
     OutOption,
+    SchedulerOption,
     SetOption,
+    StoreOption,
+    WorkersOption,
 )
 from builder.compile import WORTH_COMPILING, Engine, has_numba
 from builder.declarations import check_declarations
@@ -32,8 +38,8 @@ from builder.limits import BEYOND
 from builder.thorough import check_thoroughly
 from lookup import __version__
 from lookup.console import JsonFlag, application, print_json, print_warning, run, whole_number
-from lookup.disk import sized
-from lookup.errors import BuildError
+from lookup.disk import bytes_at, sized
+from lookup.errors import BuildError, InvalidParameterError
 from lookup.games import GAMES, find_game
 from lookup.games.loading import installed_games, load_game, with_settings
 from lookup.progress import Progress
@@ -53,7 +59,10 @@ class Options(NamedTuple):
     """What every build takes."""
 
     out: Path = TABLES
-    engine: Engine | None = None
+    engine: BuildEngine | None = None
+    scheduler: str | None = None
+    store: str | None = None
+    workers: int | None = None
     max_memory: int | None = None
     force: bool = False
     as_json: bool = False
@@ -61,7 +70,10 @@ class Options(NamedTuple):
 
 _OPTIONS: dict[str, Any] = {
     "out": OutOption,
-    "engine": EngineOption,
+    "engine": BuildEngineOption,
+    "scheduler": SchedulerOption,
+    "store": StoreOption,
+    "workers": WorkersOption,
     "max_memory": MaxMemoryOption,
     "force": ForceFlag,
     "as_json": JsonFlag,
@@ -74,7 +86,10 @@ _OPTIONS: dict[str, Any] = {
 def default_set(
     context: typer.Context,
     out: OutOption = TABLES,
-    engine: EngineOption = None,
+    engine: BuildEngineOption = None,
+    scheduler: SchedulerOption = None,
+    store: StoreOption = None,
+    workers: WorkersOption = None,
     max_memory: MaxMemoryOption = None,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
@@ -84,7 +99,7 @@ def default_set(
     if version:
         typer.echo(f"endtable {__version__}")
         raise typer.Exit
-    options = Options(out, engine, max_memory, force, as_json)
+    options = Options(out, engine, scheduler, store, workers, max_memory, force, as_json)
     if context.invoked_subcommand is not None:
         if options != Options():
             example = f"build-tables {context.invoked_subcommand} --out DIR"
@@ -101,7 +116,10 @@ def game(
     source: GameArgument,
     settings: SetOption = None,
     out: OutOption = TABLES,
-    engine: EngineOption = None,
+    engine: BuildEngineOption = None,
+    scheduler: SchedulerOption = None,
+    store: StoreOption = None,
+    workers: WorkersOption = None,
     max_memory: MaxMemoryOption = None,
     force: ForceFlag = False,
     as_json: JsonFlag = False,
@@ -111,7 +129,7 @@ def game(
     An installed game is named by its name alone. TUTORIAL.md shows how to write one.
     """
     own = _own_game(source, settings)
-    _build([own], Options(out, engine, max_memory, force, as_json))
+    _build([own], Options(out, engine, scheduler, store, workers, max_memory, force, as_json))
 
 
 @app.command(epilog="Example: build-tables check tictactoe.py")
@@ -217,29 +235,72 @@ def _usage(game: type[Game]) -> str:
 
 def _build(games: Iterable[Game], options: Options) -> list[Built]:
     """Build tables one after the other; say of each what it needs, and print a line for it."""
-    out, engine, max_memory, force, as_json = options
-    progress = Progress.on_terminal()
+    build_one = _on_cluster(options) if options.engine == BuildEngine.DASK else _here(options)
     tables: list[Built] = []
     for game in games:
         if game.work >= WORTH_COMPILING and not has_numba():
             hint = "building without numba, about ten times slower: see extra 'fast' in the README"
             typer.echo(f"{game.table_name}: {hint}", err=True)
-        needs = estimate(game, out, engine, max_memory)
-        needs.require(force=force)
-        typer.echo(needs, err=True)
-        built = build_table(
-            game, out, engine=engine, progress=progress, max_memory=max_memory, force=force
-        )
+        built = build_one(game)
         tables.append(built)
-        if not as_json:
+        if not options.as_json:
             state = "built" if built.changed else "unchanged"
             typer.echo(
                 f"{built.path}: {built.info.positions:,} positions, "
-                f"{built.path.stat().st_size:,} bytes, {state} in {built.seconds:.1f} s"
+                f"{bytes_at(built.path):,} bytes, {state} in {built.seconds:.1f} s"
             )
-    if as_json:
+    if options.as_json:
         print_json([_built_fields(built) for built in tables])
     return tables
+
+
+def _here(options: Options) -> Callable[[Game], Built]:
+    """Builds on this machine."""
+    engine = Engine(options.engine) if options.engine else None
+    out, max_memory, force = options.out, options.max_memory, options.force
+    for flag in ("scheduler", "store", "workers"):
+        if getattr(options, flag) is not None:
+            raise typer.BadParameter(f"--{flag} is for --engine dask, which was not asked for")
+    progress = Progress.on_terminal()
+
+    def build_one(game: Game) -> Built:
+        needs = estimate(game, out, engine, max_memory)
+        needs.require(force=force)
+        typer.echo(needs, err=True)
+        return build_table(
+            game, out, engine=engine, progress=progress, max_memory=max_memory, force=force
+        )
+
+    return build_one
+
+
+def _on_cluster(options: Options) -> Callable[[Game], Built]:
+    """Builds on a Dask cluster."""
+    try:
+        from builder.cluster.build import (
+            ClusterBuild,
+            needed_here,
+        )  # Dask is slow to import, and an extra
+        from builder.cluster.engine import ClusterOptions
+    except ImportError as error:
+        hint = "pip install 'endtable[cluster]'"
+        raise BuildError(f"--engine dask needs {error.name}, which is not installed: {hint}") from None
+    if options.workers is not None and options.workers < 1:
+        raise InvalidParameterError("workers", options.workers, "1 or more")
+    command = shlex.join(["build-tables", *sys.argv[1:]])
+    cluster = ClusterBuild(
+        ClusterOptions(options.scheduler, options.store, options.workers, command),
+        Progress.on_terminal(),
+        options.max_memory,
+        options.force,
+        say=lambda line: typer.echo(line, err=True),
+    )
+
+    def build_one(game: Game) -> Built:
+        typer.echo(needed_here(game, options.out, options.max_memory), err=True)
+        return cluster.table(game, options.out)
+
+    return build_one
 
 
 def _built_fields(built: Built) -> dict[str, Any]:

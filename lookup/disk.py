@@ -26,6 +26,13 @@ def sized(count: int) -> str:
     return f"{count} bytes"
 
 
+def bytes_at(path: Path) -> int:
+    """How many bytes a file takes, or all files of a folder."""
+    if path.is_dir():
+        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    return path.stat().st_size
+
+
 def available_disk(folder: Path) -> int | None:
     """Bytes that can be written to a folder, which need not be there yet."""
     for place in (folder, *folder.absolute().parents):

@@ -73,6 +73,10 @@ def found_by(kind: type[Named]) -> Found:
     return cast("type[Game]", kind)
 
 
+moved: dict[str, str] = {}
+"""Files of games that are elsewhere in this process: on a worker that has only their text."""
+
+
 def found(by: Found) -> type[Game]:
     """The class of games that is found so.
 
@@ -82,7 +86,8 @@ def found(by: Found) -> type[Game]:
     if isinstance(by, str):
         from lookup.games import load_game
 
-        return load_game(by)
+        path, _, name = by.rpartition(":")
+        return load_game(f"{moved.get(path, path)}:{name}")
     return by
 
 

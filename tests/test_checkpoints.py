@@ -66,7 +66,7 @@ def unverified(monkeypatch: pytest.MonkeyPatch) -> None:
         file.close()
         return file
 
-    monkeypatch.setattr(build, "_verify", opened)
+    monkeypatch.setattr(build, "verified", opened)
     monkeypatch.setattr(build, "check_game", lambda *arguments: None)
 
 
@@ -203,14 +203,14 @@ def test_what_was_compressed_is_not_compressed_again(
     monkeypatch.setattr(checkpoints, "encode_chunk", counted)
     folder = tmp_path / "stopped"
     with monkeypatch.context() as patch:
-        patch.setattr(build, "_verify", stopped)
+        patch.setattr(build, "verified", stopped)
         with pytest.raises(Stopped):
             build_table(game, folder, patience=0)
     first = len(encoded)
     parts = kept(folder)
     encoded.clear()
     with monkeypatch.context() as patch:
-        patch.setattr(build, "_verify", stopped)
+        patch.setattr(build, "verified", stopped)
         with pytest.raises(Stopped):
             build_table(game, folder, patience=1e9)
     if game == BOARD:
@@ -247,14 +247,14 @@ def test_what_does_not_verify_is_not_kept(
         raise VerificationError("the new table is wrong")
 
     with monkeypatch.context() as patch:
-        patch.setattr(build, "_verify", refuted)
+        patch.setattr(build, "verified", refuted)
         with pytest.raises(VerificationError, match="is wrong"):
             build_table(BOARD, half_built)
     assert list(half_built.iterdir()) == []
     assert finish(half_built, monkeypatch) == (64, whole)
 
 
-def test_other_code_makes_another_key(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_other_code_makes_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     game, key = Tactics(3, 3), build._key(Tactics(3, 3), Engine.PYTHON)
     assert build._key(game, Engine.PYTHON) == key
     assert build._key(game, Engine.NUMBA) != key
@@ -262,8 +262,7 @@ def test_other_code_makes_another_key(monkeypatch: pytest.MonkeyPatch, tmp_path:
     typed_in = type("TypedIn", (Tactics,), {"__module__": "__main__"})(3, 3)
     monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
     assert build._key(typed_in, Engine.PYTHON) != build._key(typed_in, Engine.PYTHON)
-    (tmp_path / "solver.py").write_text("changed")
-    monkeypatch.setattr(build, "_code", lambda: {tmp_path / "solver.py"})
+    monkeypatch.setattr(build, "code_digest", lambda: "changed")
     assert build._key(game, Engine.PYTHON) != key
 
 

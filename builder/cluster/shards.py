@@ -29,6 +29,7 @@ from lookup.disk import sized
 from lookup.errors import BuildError
 from lookup.format import Totals
 from lookup.games.mask_game import MaskGame
+from lookup.games.step_game import StepGame
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -45,12 +46,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 15
 """Indices of which a shard reads all or none, and which are a chunk in the store."""
 
-_PLANS: dict[str, Any] = {
-    "ordered": ordered.OrderedPlan,
-    "grundy": grundy.GrundyPlan,
-    "steps": steps.StepsPlan,
-}
-KINDS = ("mask", *_PLANS)
+KINDS = ("mask", "ordered", "grundy", "steps")
 """The kinds of solvers whose plans are cut here."""
 
 
@@ -223,13 +219,14 @@ class ShardsJob(Job):
 
     def _plan(self, engine: Engine, stretch: tuple[int, int] = (0, 0)) -> RangePlan:
         """The plan with arrays that take no memory until they are used."""
-        game, plan = self._game, _PLANS.get(self._game.solver)
+        game = self._game
         if isinstance(game, MaskGame):
             return mask.plan(game, engine, sparse_zeros, self._shard.bit_length() - 1)
-        if plan is grundy.GrundyPlan:
+        if isinstance(game, StepGame):
+            return steps.StepsPlan(game, engine, sparse_zeros)
+        if game.solver == "grundy":
             return grundy.GrundyPlan(game, engine, sparse_zeros, stretch)
-        made: RangePlan = plan(game, engine, sparse_zeros)
-        return made
+        return ordered.OrderedPlan(game, engine, sparse_zeros)
 
     def _shard_of(self, plan: RangePlan, low: int, high: int) -> Shard:
         """The shard of a range, with what it leaves."""

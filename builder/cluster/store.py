@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -29,6 +30,7 @@ from builder.cluster.objects import (
     encode_object,
 )
 from lookup.errors import BuildError, InvalidParameterError
+from lookup.locks import clear_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -102,6 +104,13 @@ class Store:
             raise self._failed("read", error) from None
         names = (path.rpartition("/")[2] for path in found)
         return {f"{under}/{name}" for name in names if not name.startswith(".")}
+
+    def __contains__(self, name: str) -> bool:
+        """Whether there is such an object, be it damaged or not."""
+        try:
+            return bool(self._system.exists(self._path(name)))
+        except OSError as error:
+            raise self._failed("read", error) from None
 
     def write(
         self,
@@ -214,14 +223,21 @@ class Store:
         except OSError as error:
             raise self._failed("written", error) from None
 
-    def clear(self) -> None:
-        """Remove the whole store."""
+    def empty(self) -> None:
+        """Remove all objects; who holds a folder goes on to do so."""
         try:
-            self._system.rm(self._root, recursive=True)
-        except FileNotFoundError:
-            pass
+            if self.folder is not None:
+                clear_folder(self.folder)
+            elif self._system.exists(self._root):
+                self._system.rm(self._root, recursive=True)
         except OSError as error:
             raise self._failed("written", error) from None
+
+    def clear(self) -> None:
+        """Remove the whole store."""
+        self.empty()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
     # --- bytes ------------------------------------------------------------------------------------
 

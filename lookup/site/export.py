@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from lookup import __version__
 from lookup.atomic import put_folder_in_place, temporary_folder_beside
-from lookup.disk import AT_ONCE, available_disk, sized
+from lookup.disk import AT_ONCE, available_disk, bytes_at, sized
 from lookup.errors import CallerError, FailureError, InvalidParameterError
 from lookup.format import canonical
 from lookup.games.unknown import UnknownGame
@@ -84,7 +84,7 @@ def export_site(
     try:
         with temporary_folder_beside(target) as temporary:
             _write(tables, names, temporary, warn, report)
-            size = sum(file.stat().st_size for file in temporary.rglob("*") if file.is_file())
+            size = bytes_at(temporary)
             put_folder_in_place(temporary, target)
     except OSError as error:
         raise FailureError(f"'{folder}' cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,125 @@
+"""What runs on a worker: one task, with all that it takes to do it, and how it went.
+
+The game comes along as its class is found there: ours by name; one from a user's file with the text of
+that file, which a worker on another machine does not have.
+"""
+
+from __future__ import annotations
+
+import pickle
+import resource
+import tempfile
+import time
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from builder.build import code_digest
+from builder.cluster.store import LostObjectError
+from lookup import __version__, processes
+from lookup.errors import EndtableError, GameError
+from lookup.games.sources import failed_at, said
+
+if TYPE_CHECKING:
+    from builder.cluster.job import Summary, Task, Work
+    from builder.cluster.store import Store
+    from lookup.games.base import Game
+
+
+class Handed(NamedTuple):
+    """Work as it is handed to workers: pickled, with the user's file, and what tells our own code."""
+
+    work: bytes
+    path: str
+    text: bytes
+    code: str
+
+    @classmethod
+    def of(cls, work: Work, game: Game) -> Handed:
+        """Work on a game."""
+        found = processes.found_by(type(game))
+        path = found.rpartition(":")[0] if isinstance(found, str) else ""
+        text = Path(path).read_bytes() if path else b""
+        return cls(pickle.dumps(work), path, text, code_digest())
+
+    def unpacked(self) -> Work:
+        """The work, in the process of a worker.
+
+        Raises:
+            GameError: the game cannot be had there.
+        """
+        if self.code != code_digest():
+            raise GameError(
+                f"a worker has other code of Endtable than whoever builds, which is {__version__}: "
+                "expected the same version everywhere"
+            )
+        if self.path:
+            processes.moved[self.path] = _local(self.path, self.text)
+        work: Work = pickle.loads(self.work)  # noqa: S301 - Dask itself hands over pickled functions
+        return work
+
+
+@cache
+def _local(path: str, text: bytes) -> str:
+    """Where a user's file is in this process: where it was, or in a folder of its own."""
+    here = Path(path)
+    try:
+        if here.read_bytes() == text:
+            return path
+    except OSError:
+        pass
+    copy = Path(tempfile.mkdtemp(prefix="endtable-")) / here.name
+    copy.write_bytes(text)
+    return str(copy)
+
+
+class Done(NamedTuple):
+    """A finished task: what it found out, seconds, bytes that went through the store, peak memory."""
+
+    summary: Summary
+    seconds: float = 0.0
+    read: int = 0
+    written: int = 0
+    peak: int = 0
+
+
+class TaskFailedError(Exception):
+    """A task that failed, by name, and why; `lost` names an object that must be made again first."""
+
+    def __init__(self, task: str, problem: str, lost: str = "", *, of_game: bool = False) -> None:
+        super().__init__(task, problem, lost)
+        self.task, self.problem, self.lost, self.of_game = task, problem, lost, of_game
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _failed, (self.task, self.problem, self.lost, self.of_game)
+
+
+def _failed(task: str, problem: str, lost: str, of_game: bool) -> TaskFailedError:
+    return TaskFailedError(task, problem, lost, of_game=of_game)
+
+
+def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
+    """Do a task and say how it went. One that was finished before, by whomever, is not done again.
+
+    Raises:
+        TaskFailedError: it cannot be done.
+    """
+    started = time.perf_counter()
+    try:
+        if task.name in store:
+            return Done(store.summary(task.name))
+        handed.unpacked().run(task, store)
+        summary = store.summary(task.name)
+    except LostObjectError as error:
+        raise TaskFailedError(task.name, str(error), error.name) from None
+    except GameError as error:
+        raise TaskFailedError(task.name, str(error), of_game=True) from None
+    except EndtableError as error:
+        raise TaskFailedError(task.name, str(error)) from None
+    except MemoryError:
+        raise TaskFailedError(task.name, "it ran out of memory") from None
+    except Exception as error:  # noqa: BLE001 - a user's rule may raise what it likes
+        problem = f"{failed_at(error)} fails: {said(error)}"
+        raise TaskFailedError(task.name, problem, of_game=True) from None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return Done(summary, time.perf_counter() - started, store.traffic.read, store.traffic.written, peak)
