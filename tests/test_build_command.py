@@ -249,10 +249,10 @@ def test_verify_goes_on_after_a_bad_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["tactics", "--rows", "0", "--cols", "4"], "rows cannot be 0: expected 1 to 36"),
+        (["tactics", "--rows", "0", "--cols", "4"], "rows cannot be 0: expected 1 to 48"),
         (
             ["tactics", "--rows", "9", "--cols", "9"],
-            "board cannot be '9x9': expected 1 to 36 cells, not 81",
+            "board cannot be '9x9': expected 1 to 48 cells, not 81",
         ),
         (
             ["tactics", "--rows", "4", "--cols", "4", "--max-run", "9"],

@@ -150,7 +150,7 @@ def test_version_and_help() -> None:
             ["probe", "tactics-2x15-run7"],
             "build it with: build-tables tactics --rows 2 --cols 15 --max-run 7",
         ),
-        (["probe", "tactics-6x7"], "board cannot be '6x7': expected 1 to 36 cells, not 42"),
+        (["probe", "tactics-7x7"], "board cannot be '7x7': expected 1 to 48 cells, not 49"),
         (["probe", "ROTTA"], "did you mean 'rota'?"),
         (["probe", "chess", "x"], "no table 'chess' in"),
         (["probe", "../secret", "x"], "no table 'secret' in '..'"),

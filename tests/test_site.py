@@ -123,7 +123,7 @@ def test_what_is_not_there_is_refused_in_a_sentence(site: Site) -> None:
     bad, illegal, unknown, large, outside = (answer["error"] for answer in answers)
     assert bad == "'XX' is not a position: expected 4 rows of 4 cells joined by '/'"
     assert illegal.startswith("'up' is not a legal move in '.../.../... x': expected one of nw, n, ne")
-    assert unknown == "board cannot be '9x9': expected 1 to 36 cells, not 81"
+    assert unknown == "board cannot be '9x9': expected 1 to 48 cells, not 81"
     assert large == "'clock-900-9' is too large to be played here: expected at most 2^1000 positions"
     assert "no table '../index' on this site" in outside
 

@@ -43,9 +43,9 @@ def test_a_name_in_another_spelling_is_not_a_name() -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((0, 4), "rows cannot be 0: expected 1 to 36"),
-        ((4, -1), "cols cannot be -1: expected 1 to 36"),
-        ((6, 7), "board cannot be '6x7': expected 1 to 36 cells, not 42"),
+        ((0, 4), "rows cannot be 0: expected 1 to 48"),
+        ((4, -1), "cols cannot be -1: expected 1 to 48"),
+        ((7, 7), "board cannot be '7x7': expected 1 to 48 cells, not 49"),
         ((4, 4, 5), "max_run cannot be 5: expected 1 to 4, or 0 for that"),
         ((4, 4, -1), "max_run cannot be -1: expected 1 to 4, or 0 for that"),
     ],

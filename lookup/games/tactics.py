@@ -10,7 +10,7 @@ from lookup.errors import InvalidParameterError, InvalidPositionError
 from lookup.games.mask_game import MaskGame
 from lookup.games.parameters import parameter
 
-MAX_CELLS = 36
+MAX_CELLS = 48
 _PIECE_CELLS = 12
 _NAME = re.compile(r"tactics-(\d{1,2})x(\d{1,2})(?:-run(\d{1,2}))?(-normal)?")
 
@@ -23,7 +23,7 @@ def _text(bits: int, cols: int, rows: int) -> str:
 
 
 def _letters(col: int) -> str:
-    """The name of a column; after z they go on as aa, ab, ...: boards are as long as 36 cells."""
+    """The name of a column; after z they go on as aa, ab, ...: boards are as long as 48 cells."""
     return chr(97 + col) if col < 26 else "a" + chr(97 + col - 26)
 
 
