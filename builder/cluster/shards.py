@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from functools import reduce
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,8 +22,9 @@ from builder.cluster.survey import blocks_read
 from builder.compile import Engine
 from builder.solvers import grundy, mask, ordered, steps
 from builder.solvers.plan import Piece, Shard
+from builder.solvers.solution import slices
 from builder.writer import stored_as
-from lookup.blocks import dtype_of
+from lookup.blocks import packed_length
 from lookup.disk import sized
 from lookup.errors import BuildError
 from lookup.format import Totals
@@ -56,7 +56,7 @@ class ShardsJob(Job):
     def __init__(self, game: Game, engine: Engine, shard: int, memory: int) -> None:
         self._game, self._engine, self._shard, self._memory = game, engine, shard, memory
         self._block = min(BLOCK, shard)
-        self._bounds = [*range(0, game.size, shard), game.size]
+        self._starts: list[int] | None = None  # of ranges, if shards had to be joined
 
     # --- what there is to do ----------------------------------------------------------------------
 
@@ -74,24 +74,19 @@ class ShardsJob(Job):
                 for name, shard in zip(names, shards, strict=True)
             ]
             return
-        ranges = list(pairwise(self._bounds))
-        surveys = [Task(f"survey/{low}-{high}", (low, high)) for low, high in ranges]
+        surveys = [Task(f"survey/{low}-{high}", (low, high)) for low, high in self._ranges()]
         yield surveys
         read = [done[task.name] for task in surveys]
         links = [{at // self._shard for at in one["ranges"]} for one in read]
         groups, order = joined_ranges(links)
-        self._bounds = [group[0] * self._shard for group in groups] + [self._game.size]
+        if len(groups) < len(surveys):
+            self._starts = [first * self._shard for first, _ in groups]
         tasks = []
-        for number in order:
-            first, end = groups[number]
-            reads = {
-                bisect_right(self._bounds, at) - 1 for one in read[first:end] for at in one["ranges"]
-            }
-            blocks = sum(one["blocks"] for one in read[first:end])
-            self._require(self._bounds[number], self._bounds[number + 1], blocks)
-            needs = tuple(self._name(other) for other in sorted(reads - {number}))
-            about = self._bounds[number], self._bounds[number + 1]
-            tasks.append(Task(self._name(number), about, needs))
+        for first, end in (groups[number] for number in order):
+            low, high = self._range_of(first * self._shard)
+            self._require(low, high, sum(one["blocks"] for one in read[first:end]))
+            needs = {self._name_of(at) for one in read[first:end] for at in one["ranges"]}
+            tasks.append(Task(_name(low, high), (low, high), tuple(needs - {_name(low, high)})))
         yield tasks
 
     def _require(self, low: int, high: int, blocks: int) -> None:
@@ -151,7 +146,10 @@ class ShardsJob(Job):
             survey = f"survey/{low}-{min(low + self._shard, self._game.size)}"
             blocks = store.read(survey, "blocks")
             # Blocks that follow each other inside one object are read at once.
-            objects = np.searchsorted(self._bounds, blocks * self._block, "right")
+            places = blocks * self._block
+            objects = places // self._shard
+            if self._starts is not None:
+                objects = np.searchsorted(self._starts, places, "right")
             breaks = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(objects) != 0)) + 1
             for run in np.split(blocks, breaks):
                 if len(run):
@@ -161,9 +159,8 @@ class ShardsJob(Job):
     def _load(self, plan: RangePlan, piece: Piece, store: Store) -> None:
         """Fill in a stretch of an array."""
         array = plan.arrays[piece.array]
-        ratio = self._ratio(plan, piece.array)
-        number = bisect_right(self._bounds, piece.low * ratio) - 1
-        store.read_into(self._name(number), piece.array, piece.low, array[piece.low : piece.high])
+        name = self._name_of(piece.low * self._ratio(plan, piece.array))
+        store.read_into(name, piece.array, piece.low, array[piece.low : piece.high])
 
     # --- the table --------------------------------------------------------------------------------
 
@@ -183,13 +180,12 @@ class ShardsJob(Job):
             return None
         (column,) = columns
         chunk, _ = stored_as(columns)[column.name]
-        size = self._shard // 8
-        if len(self._bounds) > 2 and size * dtype_of(column.bits).itemsize % chunk:
+        if self._shard < self._game.size and self._shard // 8 % chunk:
             return None
         return {
             column.name: [
                 StoredPart(_name(low, high), column.name, low // 8, max(1, high // 8))
-                for low, high in pairwise(self._bounds)
+                for low, high in self._ranges()
             ]
         }
 
@@ -198,21 +194,19 @@ class ShardsJob(Job):
     ) -> dict[str, NDArray[np.unsignedinteger]]:
         """From what the shards of these indices left."""
         plan = self._plan(Engine.PYTHON)
-        first, end = bisect_right(self._bounds, low) - 1, bisect_right(self._bounds, high - 1)
-        for begin, stop in pairwise(self._bounds[first : end + 1]):
+        first = low
+        while first < high:
+            end = min(high, self._range_of(first)[1])
             for name in self._kept(plan):
                 ratio = self._ratio(plan, name)
-                bounds = max(low, begin) // ratio, -(-min(high, stop) // ratio)
-                self._load(plan, Piece(name, *bounds), store)
+                self._load(plan, Piece(name, first // ratio, -(-end // ratio)), store)
+            first = end
         wanted = {column.name for column in columns}
         return {
-            one.column.name: one.elements[
-                low * one.column.bits // max(8, one.column.bits) : -(
-                    -high * one.column.bits // max(8, one.column.bits)
-                )
-            ]
+            name: one.elements[packed_length(low, bits) : packed_length(high, bits)]
             for one in plan.packed(totals)
-            if one.column.name in wanted
+            for name, bits in [one.column[:2]]
+            if name in wanted
         }
 
     # --- plans ------------------------------------------------------------------------------------
@@ -243,8 +237,23 @@ class ShardsJob(Job):
         """How many indices share an element of an array."""
         return max(1, self._game.size // len(plan.arrays[array]))
 
-    def _name(self, number: int) -> str:
-        return _name(self._bounds[number], self._bounds[number + 1])
+    # --- ranges -----------------------------------------------------------------------------------
+
+    def _ranges(self) -> Iterator[tuple[int, int]]:
+        """All shards, as if none was joined."""
+        return slices(0, self._game.size, self._shard)
+
+    def _range_of(self, index: int) -> tuple[int, int]:
+        """The range of indices whose object holds an index."""
+        if self._starts is None:
+            low = index // self._shard * self._shard
+            return low, min(low + self._shard, self._game.size)
+        number = bisect_right(self._starts, index)
+        return self._starts[number - 1], (*self._starts[number : number + 1], self._game.size)[0]
+
+    def _name_of(self, index: int) -> str:
+        """The object that holds an index."""
+        return _name(*self._range_of(index))
 
 
 def _name(low: int, high: int) -> str:
