@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from torture_tally import Tally
 
 ROOT = Path(__file__).parent.parent
-EXTRAS = ("fast", "serve", "parquet")
+EXTRAS = ("fast", "serve", "parquet", "cluster")
 """Those of users."""
 KIND = "tests with the oldest versions"
 TESTS = (

@@ -116,7 +116,7 @@ def test_the_base_install_needs_only_what_was_agreed(packages: Packages) -> None
     base = {one.name for one in wanted(metadata.get_all("Requires-Dist", []))}
     assert base == {"h5py", "numpy", "typer", "zstandard"}
     extras = set(metadata.get_all("Provides-Extra", []))
-    assert extras == {"fast", "serve", "parquet", "dev", "bench", "all"}
+    assert extras == {"fast", "serve", "parquet", "cluster", "dev", "bench", "all"}
 
 
 def metadata_of(wheel: Path) -> Message:
