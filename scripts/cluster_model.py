@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from builder.compile import Engine
 
-LEAST_SHARD_CELLS = 3  # a byte
+_BYTE_CELLS = 3
 
 
 # --- the graph ------------------------------------------------------------------------------------
@@ -113,10 +113,8 @@ def shard_graph(board: Board, shard_cells: int) -> ShardGraph:
     Raises:
         ValueError: there are no such shards.
     """
-    if not LEAST_SHARD_CELLS <= shard_cells <= board.cells:
-        raise ValueError(
-            f"shards of {shard_cells} cells: expected {LEAST_SHARD_CELLS} to {board.cells}"
-        )
+    if not _BYTE_CELLS <= shard_cells <= board.cells:
+        raise ValueError(f"shards of {shard_cells} cells: expected {_BYTE_CELLS} to {board.cells}")
     parts = {mask >> shard_cells for mask in board.masks} - {0}
     return ShardGraph(board.cells, shard_cells, tuple(sorted(parts)))
 
@@ -129,7 +127,7 @@ class TaskRecord(NamedTuple):
 
     `reading` is to fetch, decode and check; `writing` to compress and write. `seconds` is from the end
     of the worker's task before, or from when this one was ready if that is later: what the scheduler
-    and the way to it take is in it. `peak_bytes` is the most memory that the worker took.
+    and the way to it take is in it. `peak_bytes` is the most memory that the worker took until then.
     """
 
     positions: int
@@ -174,11 +172,11 @@ class TaskCosts:
         return cls(
             source,
             max(0.0, float((seconds - reading - solving - writing).mean())),
-            look + (reading.sum() / decoded.sum() if decoded.any() else 0.0),
+            look + (float(reading.sum() / decoded.sum()) if decoded.any() else 0.0),
             solve,
-            writing.sum() / own.sum(),
-            (stored.sum() + written.sum()) / (decoded.sum() + own.sum()),
-            max(0, int((peak - held).max())),
+            float(writing.sum() / own.sum()),
+            float((stored.sum() + written.sum()) / (decoded.sum() + own.sum())),
+            max(0, int(peak.max() - held.max())),
         )
 
 
@@ -190,7 +188,7 @@ def _two_slopes(
     scaled = np.stack([first / scales[0], second / scales[1]], axis=1)
     (a, b), *_ = np.linalg.lstsq(scaled, seconds, rcond=None)
     if min(a, b) < 0 or not second.any():
-        return seconds.sum() / first.sum(), 0.0
+        return float(seconds.sum() / first.sum()), 0.0
     return float(a / scales[0]), float(b / scales[1])
 
 

@@ -36,7 +36,7 @@ class Cut:
 
     HEAD: ClassVar[tuple[str, ...]] = (
         "costs", "positions a shard", "shards", "reads, most", "reads, mean", "memory", "read, decoded",
-        "moved, stored", *(f"{workers:,} workers" for workers in WORKERS),
+        "moved, stored", *(f"workers: {workers:,}" for workers in WORKERS),
     )  # fmt: skip
     WORDS: ClassVar[int] = 1
 

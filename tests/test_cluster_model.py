@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -18,11 +19,18 @@ from cluster_model import (
     shard_graph,
     simulate,
 )
+from cluster_sample import name_of, sampled, shard_of
 from cluster_tables import WORKERS, LargeTactics, best_cut, builds, cuts, levels
 
+from builder.cluster.sparse import sparse_zeros
+from builder.cluster.store import Store
 from builder.compile import Engine
 from builder.solvers import mask
+from lookup.format import OUTCOME
 from lookup.games.tactics import Tactics
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 COSTS = TaskCosts(
     "made up", overhead=0.02, read=1e-9, solve=3e-9, write=2.5e-9, stored=0.3, base_bytes=1 << 20
@@ -44,16 +52,24 @@ class Cells:
 # --- the graph ------------------------------------------------------------------------------------
 
 
-def test_shards_need_what_those_of_the_plan_need() -> None:
-    game = Tactics(2, 13)
-    (stage,) = mask.plan(game, Engine.PYTHON).stages()
+@pytest.mark.parametrize("shard_cells", [18, 20])
+@pytest.mark.parametrize("board", [(2, 13), (13, 2), (4, 7)])
+def test_shards_need_and_read_what_those_of_the_plan_do(
+    board: tuple[int, int], shard_cells: int
+) -> None:
+    game = Tactics(*board)
+    plan = mask.BitsPlan(game, Engine.PYTHON, sparse_zeros, shard_cells)
+    (stage,) = plan.stages()
     last = len(stage) - 1
-    graph = shard_graph(game, 20)
-    assert graph.shards == len(stage) == 64
+    graph = shard_graph(game, shard_cells)
+    assert graph.shards == len(stage) == 1 << game.cells - shard_cells
     for place, shard in enumerate(stage):
         number = last - place
-        assert (shard.low, shard.weight) == (number * graph.shard_positions, graph.shard_positions)
+        assert shard._replace(needs=()) == shard_of(graph, number)
         assert sorted(graph.needs(number)) == sorted(last - need for need in shard.needs)
+        assert [piece.low // graph.shard_bytes for piece in plan.reads(shard)] == sorted(
+            graph.reads(number)
+        )
 
 
 @pytest.mark.parametrize("board", [(3, 4), (4, 3), (1, 12), (2, 5)])
@@ -266,6 +282,32 @@ def test_costs_where_no_slope_can_be_fitted(solving: float) -> None:
 def test_a_large_board_has_the_moves_of_a_small_one() -> None:
     assert LargeTactics(4, 5).masks == Tactics(4, 5).masks
     assert LargeTactics(7, 6).cells == 42
+
+
+def test_tasks_of_7x6_run_for_real(tmp_path: Path) -> None:
+    game = LargeTactics(7, 6)
+    graph = shard_graph(game, 16)
+    last = graph.shards - 1
+    number = last ^ 0b11 ^ 1 << 20
+    store = Store(str(tmp_path), "a sample")
+    records = list(sampled(game, graph, number, store, Engine.PYTHON))
+    numbers = [other for other in range(last, number - 1, -1) if other & number == number]
+    assert len(records) == len(numbers) == 8
+    plan = mask.BitsPlan(game, Engine.PYTHON, sparse_zeros, 16)
+    for other, found in zip(numbers, records, strict=True):
+        shard = shard_of(graph, other)
+        plan.run(shard)
+        (own,) = shard.leaves
+        kept = store.read(name_of(own), OUTCOME)
+        assert np.array_equal(kept, plan.arrays[OUTCOME][own.low : own.high])
+        assert found.positions == 1 << 16
+        assert found.decoded_read == len(graph.reads(other)) << 13
+        assert found.seconds >= found.reading + found.solving + found.writing
+        assert (found.stored_read > 0) == (other != last)
+    assert sum(found.stored_written for found in records) == sum(
+        file.stat().st_size for file in tmp_path.rglob("*") if file.is_file()
+    )
+    assert TaskCosts.fitted(records, "").read > 0
 
 
 def test_the_tables_for_7x6() -> None:
