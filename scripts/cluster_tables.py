@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from bench_measure import figure, rounded, short
 from cluster_model import Load, least_seconds, shard_graph, simulate
 
-from lookup.games.tactics import Tactics
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -20,14 +18,7 @@ if TYPE_CHECKING:
 
 WORKERS = (1, 10, 100, 1000)
 SHARD_CELLS = range(22, 31)
-MB, GB, TB = 1e6, 1e9, 1e12
-
-
-class LargeTactics(Tactics):
-    """Tactics on a board that may be larger than any that a table is made of here."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "max_run", self.max_run or max(self.rows, self.cols))
+GB, TB = 1e9, 1e12
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from cluster_model import (
     simulate,
 )
 from cluster_sample import name_of, sampled, shard_of
-from cluster_tables import WORKERS, LargeTactics, best_cut, builds, cuts, levels
+from cluster_tables import WORKERS, best_cut, builds, cuts, levels
 
 from builder.cluster.sparse import sparse_zeros
 from builder.cluster.store import Store
@@ -279,13 +279,8 @@ def test_costs_where_no_slope_can_be_fitted(solving: float) -> None:
 # --- 7x6 ------------------------------------------------------------------------------------------
 
 
-def test_a_large_board_has_the_moves_of_a_small_one() -> None:
-    assert LargeTactics(4, 5).masks == Tactics(4, 5).masks
-    assert LargeTactics(7, 6).cells == 42
-
-
 def test_tasks_of_7x6_run_for_real(tmp_path: Path) -> None:
-    game = LargeTactics(7, 6)
+    game = Tactics(7, 6)
     graph = shard_graph(game, 16)
     last = graph.shards - 1
     number = last ^ 0b11 ^ 1 << 20
@@ -312,7 +307,7 @@ def test_tasks_of_7x6_run_for_real(tmp_path: Path) -> None:
 
 def test_the_tables_for_7x6() -> None:
     """Compiled, too: it has 14 leading cells."""
-    graph = shard_graph(LargeTactics(7, 6), 28)
+    graph = shard_graph(Tactics(7, 6), 28)
     cluster = Cluster(1, 125e6, 10e9, 1000.0)
     lines = builds(graph, COSTS, cluster)
     assert [line.workers for line in lines] == list(WORKERS)
@@ -327,8 +322,8 @@ def test_the_tables_for_7x6() -> None:
     assert [line.shards for line in last] == [math.comb(14, k) for k in range(15)]
     assert last[-1].last_finished == lines[-1].seconds
     assert len(last[0].cells) == len(last[0].HEAD)
-    slow = simulate(shard_graph(LargeTactics(7, 6), 33), COSTS, cluster, Engine.PYTHON)
-    quick = simulate(shard_graph(LargeTactics(7, 6), 33), COSTS, cluster, Engine.NUMBA)
+    slow = simulate(shard_graph(Tactics(7, 6), 33), COSTS, cluster, Engine.PYTHON)
+    quick = simulate(shard_graph(Tactics(7, 6), 33), COSTS, cluster, Engine.NUMBA)
     assert np.array_equal(slow.finished, quick.finished)
     assert replace(slow, finished=quick.finished) == quick
 
