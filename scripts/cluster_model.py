@@ -12,7 +12,8 @@ a `Cluster`, in the order of the plan:
                       + stored bytes written / bandwidth
 
 The bandwidth is that of a worker's link, or an equal part of the store's if that is less. The model
-leaves out workers that fail or are slow, caches, and reading while computing.
+leaves out workers that fail or are slow, caches, reading while computing, and that the scheduler knows
+of some thousand tasks at a time.
 """
 
 from __future__ import annotations
