@@ -8,6 +8,7 @@ takes all of it back when the array is gone.
 from __future__ import annotations
 
 import mmap
+import sys
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0)  # more may be asked for than there is
+# More may be asked for than there is. Python names it from 3.13 on; this is the number on x86 and ARM.
+_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
 def sparse_zeros(length: int, dtype: Any) -> NDArray[Any]:
