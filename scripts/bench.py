@@ -7,6 +7,7 @@
     engine   from which size on numba pays
     own      a user's game of five million positions
     serve    requests a second of `lookup serve`, against the same server answering a constant
+    cluster  a build on one and two workers of a Dask cluster, and what a model says of 7x6
     big      a build of Tactics 6x6: minutes, 9 GiB; only if it is named
     plot     draw what the results file says of `growth`, beside it; nothing is measured
 
@@ -22,12 +23,14 @@ import statistics
 import sys
 import tempfile
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench_big import big_section
+from bench_cluster import cluster_section
 from bench_games import Pursuit
 from bench_growth import growth_section
 from bench_measure import (
@@ -238,6 +241,7 @@ SECTIONS: dict[str, Callable[[Workshop], Iterator[Line]]] = {
     "engine": engine_section,
     "own": own_section,
     "serve": serve_section,
+    "cluster": cluster_section,
     "big": big_section,
 }
 BY_NAME_ALONE = ("big",)
@@ -282,7 +286,8 @@ def measure(sections: list[str], results: dict[str, Any], out: Path) -> None:
         shop = Workshop(Path(folder))
         for name in sections:
             rows = list(SECTIONS[name](shop))
-            print_table(name, rows)
+            for _, some in groupby(rows, type):
+                print_table(name, list(some))
             results[name] = {"machine": facts, "rows": [row.fields for row in rows]}
             ordered = {section: results[section] for section in SECTIONS if section in results}
             out.write_text(json.dumps(ordered, indent=1) + "\n")

@@ -1,0 +1,130 @@
+"""The section `cluster` of `bench.py`: a build on one and on two workers, and a model of larger ones.
+
+Tactics 5x6 is solved by workers of a Dask cluster on this machine. What its tasks take is also measured
+one by one, without Dask, and the model (`cluster_model.py`) must predict both runs from that. Then the
+fullest shards of 7x6 are solved for real, and the model predicts the rest of it.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from bench_measure import Row, timed
+from cluster_model import Cluster, TaskCosts, shard_graph, simulate
+from cluster_sample import sampled
+from cluster_tables import builds, cuts
+
+from builder.cluster.engine import ClusterOptions, TaskRunner, connected
+from builder.cluster.shards import ShardsJob
+from builder.cluster.store import Store
+from builder.compile import Engine
+from builder.executor import execute
+from builder.solvers.mask import BitsPlan
+from lookup.games.tactics import Tactics
+from lookup.progress import Progress
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from bench_measure import Line, Workshop
+    from cluster_model import Prediction
+
+    from builder.cluster.tasks import Done
+
+GAME, SHARD_CELLS = Tactics(5, 6), 24
+WARM, WARM_CELLS = Tactics(2, 13), 22
+LARGE, LARGE_CELLS = Tactics(7, 6), 27
+SAMPLE_BITS = 6  # leading cells of 7x6 that the sampled shards may have empty
+MEMORY = 1 << 30  # of a task; far more than is used
+LINK, STORE, TASKS, LATENCY = 125e6, 10e9, 1000.0, 0.0
+"""What is assumed of the cluster that builds 7x6: bytes a second of a worker's link and of the whole
+store, tasks a second of the scheduler, seconds before a request is answered."""
+
+MB = 1e6
+
+
+class Measured(NamedTuple):
+    """A run on a cluster: how long it took, and how each task went."""
+
+    seconds: float
+    tasks: list[Done]
+
+    @property
+    def overhead(self) -> float:
+        """Seconds a task in which its worker waited, if there was one."""
+        return (self.seconds - sum(task.seconds for task in self.tasks)) / len(self.tasks)
+
+
+def cluster_section(shop: Workshop) -> Iterator[Line]:  # noqa: ARG001 - as all sections
+    """Runs of one and two workers against each other and the model; then the model alone."""
+    one, two = (_run(workers) for workers in (1, 2))
+    graph = shard_graph(GAME, SHARD_CELLS)
+    costs = replace(_sampled(GAME, SHARD_CELLS, 0), overhead=one.overhead)
+    models = [simulate(graph, costs, Cluster(workers)) for workers in (1, 2)]
+    name = f"solve {GAME.table_name}"
+    _, here = timed(lambda: execute(BitsPlan(GAME, Engine.NUMBA), workers=1))
+    yield Row(f"{name}, 1 worker", "one thread, no cluster", one.seconds, here, "s")
+    yield Row(f"{name}, 2 workers", "1 worker", two.seconds, one.seconds, "s")
+    for count, run, model in zip((1, 2), (one, two), models, strict=True):
+        yield from _against_model(f"{name}, {count} worker{'s' * (count > 1)}", run, model)
+    yield from _traffic(name, one)
+    yield from _predictions(replace(_sampled(LARGE, LARGE_CELLS, SAMPLE_BITS), overhead=one.overhead))
+
+
+def _against_model(name: str, run: Measured, model: Prediction) -> Iterator[Row]:
+    yield Row(name, "the model", run.seconds, model.seconds, "s")
+    peak = max(task.peak for task in run.tasks)
+    yield Row(f"{name}, memory of a worker", "the model", peak / MB, model.task_bytes / MB, "MB")
+    moved = sum(task.read + task.written for task in run.tasks)
+    yield Row(f"{name}, bytes moved", "the model", moved / MB, model.moved_bytes / MB, "MB")
+
+
+def _traffic(name: str, run: Measured) -> Iterator[Row]:
+    """What moves for each shard, against its own bytes."""
+    count, shard = len(run.tasks), 2**SHARD_CELLS / 8 / MB
+    of_a_shard = f"a shard's bytes, {count} tasks"
+    read, written = (
+        sum(sizes) / count / MB for sizes in zip(*((t.read, t.written) for t in run.tasks), strict=True)
+    )
+    yield Row(f"{name}, read by a task", of_a_shard, read, shard, "MB")
+    yield Row(f"{name}, written by a task", of_a_shard, written, shard, "MB")
+
+
+def _predictions(costs: TaskCosts) -> Iterator[Line]:
+    """7x6, cut in several ways, and on several numbers of workers."""
+    cluster = Cluster(1, LINK, STORE, TASKS, LATENCY)
+    yield from cuts(LARGE, costs, cluster)
+    yield from builds(shard_graph(LARGE, LARGE_CELLS), costs, cluster)
+
+
+def _run(workers: int) -> Measured:
+    """A build of 5x6 on so many workers, which have compiled before."""
+    with _store() as warm, _store() as store:
+        options = ClusterOptions(workers=workers)
+        with connected(options) as cluster:
+            job = ShardsJob(WARM, Engine.NUMBA, 1 << WARM_CELLS, MEMORY)
+            TaskRunner(cluster.client, WARM, warm, "").run(job, Progress.silent())
+            runner = TaskRunner(cluster.client, GAME, store, "")
+            job = ShardsJob(GAME, Engine.NUMBA, 1 << SHARD_CELLS, MEMORY)
+            _, took = timed(lambda: runner.run(job, Progress.silent()))
+        return Measured(took, list(runner.finished.values()))
+
+
+def _sampled(game: Tactics, cells: int, bits: int) -> TaskCosts:
+    """What tasks of a board take: all, or those that may have some leading cells empty."""
+    graph = shard_graph(game, cells)
+    number = graph.shards - 1 & -1 << bits if bits else 0
+    with _store() as store:
+        records = list(sampled(game, graph, number, store, Engine.NUMBA))
+    source = f"{len(records)} tasks of {game.table_name}, 2^{cells}"
+    return TaskCosts.fitted(records, source)
+
+
+@contextmanager
+def _store() -> Iterator[Store]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield Store(str(Path(folder) / "store"), "bench")
