@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from builder import folder as folder_module
 from builder.folder import write_folder
 from builder.writer import write_chunks
 from lookup.folder import TableFolder
@@ -186,16 +185,19 @@ def test_what_was_shared_in_another_way_goes(file: TableFile, tmp_path: Path) ->
     assert set(content(folder)) == names
 
 
-@pytest.mark.parametrize("part_bytes", [1, 1023, 1024, 2047, 2048, 3072, 4096, 1 << 40])
-def test_parts_hold_a_power_of_two_of_chunks(part_bytes: int, file: TableFile, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("part_bytes", "share"),
+    [(1, 1), (1023, 1), (1024, 1), (2047, 1), (3072, 2), (4096, 4), (1 << 40, 32)],
+)
+def test_parts_hold_a_power_of_two_of_chunks(
+    part_bytes: int, share: int, file: TableFile, tmp_path: Path
+) -> None:
     write(file, tmp_path / "folder", StoredChunks(file), part_bytes)
     fields = json.loads((tmp_path / "folder/manifest.json").read_bytes())
     for name, chunks in (("outcome", 8), ("remoteness", 32)):
         elements = [part["elements"] for part in fields["columns"][name]["parts"]]
-        share = min(
-            chunks, {1: 1, 1023: 1, 1024: 1, 2047: 1, 2048: 2, 3072: 2, 4096: 4}.get(part_bytes, 99)
-        )
-        assert elements == [1024 * share] * (chunks // share)
+        of_each = min(share, chunks)
+        assert elements == [1024 * of_each] * (chunks // of_each)
 
 
 def test_too_few_chunks_are_not_taken_for_all(file: TableFile, tmp_path: Path) -> None:
@@ -206,7 +208,3 @@ def test_too_few_chunks_are_not_taken_for_all(file: TableFile, tmp_path: Path) -
     with pytest.raises(ValueError, match="outcome came in 1 chunks, not in 2"):
         write(file, tmp_path / "folder", Fewer(file))
     assert content(tmp_path / "folder") == {}
-
-
-def test_parts_are_as_large_as_they_are_meant_to_be() -> None:
-    assert folder_module.PART_BYTES == 256 << 20
