@@ -35,7 +35,7 @@ from lookup.bundle import (
 )
 from lookup.disk import AT_ONCE, file_digest
 from lookup.errors import BuildError, EndtableError, InvalidParameterError
-from lookup.folder import is_folder
+from lookup.folder import folder_of, is_folder
 from lookup.progress import Progress
 from lookup.sources import Archive, Folder
 from lookup.tablebase import is_table_name, packaged_tables
@@ -112,7 +112,7 @@ def _checked(tables: Sequence[Path], progress: Progress) -> list[tuple[Entry, Pa
     """The entries of tables by name, each of which was checked whole."""
     found: dict[str, tuple[Entry, Path]] = {}
     for path in tables:
-        if is_folder(path):
+        if is_folder(folder_of(path)):
             expected = "a table of one file: this one is a folder of parts"
             raise InvalidParameterError("a bundle's table", str(path), expected)
         table = open_any(path)

@@ -43,7 +43,7 @@ from lookup.errors import BuildError, InvalidParameterError
 from lookup.games import GAMES, find_game
 from lookup.games.loading import installed_games, load_game, with_settings
 from lookup.progress import Progress
-from lookup.tablebase import SUFFIX
+from lookup.tablebase import GIVEN, SearchedFolder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -206,7 +206,7 @@ def _estimate(game: Game, out: Path) -> dict[str, Any]:
         "memory_bytes": needs.memory,
         "disk_bytes": needs.disk,
         "seconds": round(rough_seconds(game), 1),
-        "built": (out / f"{game.table_name}{SUFFIX}").is_file(),
+        "built": SearchedFolder(out, GIVEN).file_of(game.table_name) is not None,
         "command": game.build_command,
     }
 

@@ -38,7 +38,7 @@ commands = application("Tables that are there.")
 )
 def verify(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE...", help="Table files, or names of tables.")
+        list[str], typer.Argument(metavar="FILE...", help="Table files or folders, or names of tables.")
     ],
     sample: Annotated[
         int | None,

@@ -28,7 +28,7 @@ _SOON = 0.01  # seconds
 
 JsonFlag: TypeAlias = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 TableArgument: TypeAlias = Annotated[
-    str, typer.Argument(metavar="TABLE", help="A table's name or the path of its file.")
+    str, typer.Argument(metavar="TABLE", help="A table's name, or the path of its file or folder.")
 ]
 TablesOption: TypeAlias = Annotated[
     list[Path] | None,

@@ -51,11 +51,16 @@ def open_reader(path: Path, rules: Rules | None = None) -> TableReader:
 
     Raises what `open_table` raises.
     """
-    folder = path.parent if path.name == MANIFEST else path
+    folder = folder_of(path)
     is_named_so = folder.suffix == PARTS_SUFFIX and os.path.isdir(folder)  # noqa: PTH112 - as below
     if is_named_so or is_folder(folder):
         return TableFolder(folder, rules)
     return TableFile(path, rules)
+
+
+def folder_of(path: Path) -> Path:
+    """The folder whose manifest is at a path; else the path."""
+    return path.absolute().parent if path.name == MANIFEST else path
 
 
 def is_folder(path: Path) -> bool:

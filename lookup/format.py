@@ -9,6 +9,8 @@
                         the indices that are not positions. Without it, the record is the index
     /sha256/<column>    for each column above, 32 bytes for each of its decoded chunks
 
+A table too large for one file is a folder of parts that are built alike: `lookup/manifest.py`.
+
 This is the short form. `tables/FORMAT.md` has the whole specification, for readers in any language:
 types, packing, chunks, the index of each game, digests, limits, what may change and what has.
 Whoever changes the format changes it there; `tests/test_format_document.py` compares the two.

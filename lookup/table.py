@@ -63,10 +63,11 @@ class Worths(dict[int, tuple[int, Value]]):
 
 
 class Table(StoredAnswers):
-    """The solved game in one file. Open it with `open_table` or through a `Tablebase`.
+    """A solved game in one file or a folder of parts. Open it with `open_table` or by a `Tablebase`.
 
     Small tables are decoded when opened, and their file is closed again; larger ones keep it open and
-    read chunks through a cache of at most `cache_bytes`.
+    read chunks through a cache of at most `cache_bytes`. Parts are opened when they are needed, and
+    some stay open; a part that is not the right one any more is a `TableFileError` then.
 
     Safe to share between threads, which may all ask at once, and to fork while they do. It can be
     pickled, as for `pool.map(table.probe_index, indices)`: the other process opens the file again, once
@@ -121,7 +122,7 @@ class Table(StoredAnswers):
 
     @property
     def path(self) -> Path:
-        """The file it was opened from."""
+        """The file, or the folder of parts, that it was opened from."""
         return self._file.path
 
     @property
@@ -345,7 +346,7 @@ def open_table(
     game: Game | type[Game] | str | PathLike[str] | None = None,
     cache_bytes: int = CACHE_BYTES,
 ) -> Table:
-    """Open one table file.
+    """Open one table: a file, or a folder of parts (or the manifest in it).
 
     A table of a game that is neither ours nor installed needs its rules to answer for texts and moves:
     `game` is its class, a game of it, or the file it is written in (`"nim.py"`, `"nim.py:Nim"`), which

@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from lookup.errors import MissingTableError
-from lookup.folder import is_folder
-from lookup.manifest import MANIFEST
+from lookup.folder import folder_of, is_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -47,7 +46,7 @@ def table_fields(table: str, path: Path, folders: Iterable[SearchedFolder]) -> d
         MissingTableError: there is no such file.
     """
     found = [(folder, place) for folder in folders if (place := folder.tables().get(table))]
-    path = path.parent if path.name == MANIFEST else path
+    path = folder_of(path)
     if not os.path.isfile(path) and not is_folder(path):  # noqa: PTH113 - as above
         raise MissingTableError(path.name or str(path), [path.parent])
     return {

@@ -87,23 +87,36 @@ def rechunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rechunk:
     """Copies a table with smaller chunks, so that a small table has as many as a huge one."""
 
     def copy(source: Path, chunk_bytes: int, only_outcomes: bool = False) -> Path:
-        def smaller(column: Column, _: int) -> int:
-            return min(chunk_bytes, column.nbytes)
-
-        monkeypatch.setattr(writer, "chunk_bytes", smaller)
-        file, path = TableFile(source), tmp_path / f"{chunk_bytes}-{only_outcomes}-{source.name}"
-        info, columns = file.info, []
-        for name, stored in file.columns.items():
-            data = file.read_elements(name, 0, stored.count)[: stored.column.length]
-            if name in (OUTCOME, CLASSES) or not only_outcomes:
-                columns.append(PackedColumn(stored.column, data))
-        file.close()
-        if only_outcomes:
-            info = info._replace(longest_remoteness=-1, largest_grundy=-1)
-        write_table(path, info, columns)
-        return path
+        path = tmp_path / f"{chunk_bytes}-{only_outcomes}-{source.name}"
+        return rechunked(source, path, chunk_bytes, monkeypatch, only_outcomes)
 
     return copy
+
+
+def rechunked(
+    source: Path,
+    path: Path,
+    chunk_bytes: int,
+    patch: pytest.MonkeyPatch,
+    only_outcomes: bool = False,
+) -> Path:
+    """Copies a table with smaller chunks; as long as `patch` lasts, all tables have them."""
+
+    def smaller(column: Column, _: int) -> int:
+        return min(chunk_bytes, column.nbytes)
+
+    patch.setattr(writer, "chunk_bytes", smaller)
+    file = TableFile(source)
+    info, columns = file.info, []
+    for name, stored in file.columns.items():
+        data = file.read_elements(name, 0, stored.count)[: stored.column.length]
+        if name in (OUTCOME, CLASSES) or not only_outcomes:
+            columns.append(PackedColumn(stored.column, data))
+    file.close()
+    if only_outcomes:
+        info = info._replace(longest_remoteness=-1, largest_grundy=-1)
+    write_table(path, info, columns)
+    return path
 
 
 @pytest.fixture(scope="session", autouse=True)

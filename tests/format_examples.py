@@ -8,7 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import tempfile
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +24,7 @@ from lookup.games.sticks_special import SticksSpecial
 from lookup.reader import TableFile
 from tests import stranger
 from tests.conftest import ROOT
+from tests.folders import as_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -207,6 +210,40 @@ def check_digest(row: Example) -> None:
         assert shown == table.attributes["digest"] == ours("tactics-3x3").digest
 
 
+@cache
+def in_parts(name: str, part_bytes: int) -> stranger.Folder:
+    """A shipped table as a folder of parts, and read as one."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = as_folder(ROOT / f"tables/{name}.h5", Path(place), part_bytes)
+        return stranger.Folder(folder)
+
+
+def winners() -> stranger.Folder:
+    """The one of which the document has examples: in parts of four chunks."""
+    return in_parts("winners-losers-20", 1 << 20)
+
+
+def check_part(row: Example) -> None:
+    name, number = row.cells["of winners-losers-20"], int(row.cells["part"])
+    said = winners().manifest["columns"][name]["parts"][number]
+    part = winners().parts[name][number]
+    assert (said["file"], said["elements"]) == (row.cells["file"], row.number("elements"))
+    assert part.attributes["first"] == row.number("first")
+    assert len(part.columns[name].places) == row.number("chunks")
+
+
+def check_place_in_part(row: Example) -> None:
+    index, column = int(row.cells["index"]), row.cells["column"]
+    assert stranger.indices_of("winners-losers", {}, row.cells["position"]) == [index]
+    found = winners().item(column, index)
+    assert (found.chunk, found.byte, found.value) == tuple(
+        row.number(name) for name in ("chunk", "byte", "value")
+    )
+    inside = row.number("part"), row.number("chunk in it")
+    assert winners().part_of(column, found.chunk) == inside
+    assert found == strange("winners-losers-20").item(column, index)
+
+
 CHECKS: dict[str, Callable[[Example], None]] = {
     "table position index record column chunk byte bit value": check_place,
     "table position indices outcome remoteness grundy": check_answer,
@@ -218,6 +255,8 @@ CHECKS: dict[str, Callable[[Example], None]] = {
     "length row partition index": check_rank,
     "table start commands to the win": check_line,
     "character written": check_escape,
+    "of winners-losers-20 part file first elements chunks": check_part,
+    "position index column chunk part chunk in it byte value": check_place_in_part,
     "of tactics-3x3 SHA-256": check_digest,
 }
 """What an example says, by the words above it."""

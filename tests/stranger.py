@@ -38,7 +38,7 @@ class Value(NamedTuple):
 
 
 class Table:
-    """One file: structure, integrity, columns, values."""
+    """One file: structure, integrity, columns, values. A part of a table is built as a table is."""
 
     def __init__(self, path: Path) -> None:
         self.data = path.read_bytes()
@@ -55,7 +55,7 @@ class Table:
             assert (stored.attributes, stored.element, stored.filters) == ({}, 1, [])
             self.digests[name] = stored.raw
         self._decoded: dict[tuple[str, int], bytes] = {}
-        self.parameters: dict[str, Any] = json.loads(str(self.attributes["parameters"]))
+        self.parameters: dict[str, Any] = json.loads(str(self.attributes.get("parameters", "{}")))
 
     def number(self, name: str) -> int:
         value = self.attributes[name]
@@ -146,6 +146,67 @@ class Table:
         for name in sorted(self.columns):
             for number in range(len(self.columns[name].places)):
                 digest.update(hashlib.sha256(self.chunk(name, number)).digest())
+        return digest.hexdigest()
+
+
+class Folder:
+    """A table in parts: its manifest, and all its parts."""
+
+    def __init__(self, path: Path) -> None:
+        text = (path / "manifest.json").read_bytes()
+        before, found, tail = text.rpartition(b',"sha256":"')
+        assert found
+        assert tail == hashlib.sha256(before).hexdigest().encode() + b'"}\n'
+        self.manifest: dict[str, Any] = json.loads(text)
+        assert self.manifest["format"] == "endtable-parts"
+        assert self.manifest["format_version"] == 1
+        self.parts = {
+            name: [self._part(path, name, at) for at in range(len(column["parts"]))]
+            for name, column in self.manifest["columns"].items()
+        }
+
+    def _part(self, path: Path, name: str, at: int) -> Table:
+        said = self.manifest["columns"][name]["parts"][at]
+        assert said["file"] == f"{name}-{at:06}.h5"
+        part = Table(path / said["file"])
+        assert part.digest() == part.attributes["digest"] == said["digest"]
+        assert len(part.data) == said["bytes"]
+        assert part.columns[name].shape == (said["elements"],)
+        assert part.columns[name].chunk * part.columns[name].element == self.chunk_bytes(name)
+        assert part.attributes["format"] == "endtable-part"
+        assert part.attributes["format_version"] == 1
+        assert part.attributes["name"] == self.manifest["table"]["name"]
+        assert part.attributes["column"] == name
+        before = self.manifest["columns"][name]["parts"][:at]
+        assert part.attributes["first"] == sum(one["elements"] for one in before)
+        return part
+
+    def chunk_bytes(self, name: str) -> int:
+        return int(self.manifest["columns"][name]["chunk_bytes"])
+
+    def part_of(self, name: str, chunk: int) -> tuple[int, int]:
+        """The part that has a chunk, and its number there."""
+        parts = self.parts[name]
+        share = len(parts[0].columns[name].places)
+        part = min(chunk // share, len(parts) - 1)
+        return part, chunk - part * share
+
+    def item(self, name: str, at: int) -> Item:
+        """Item number `at` of a column."""
+        bits = self.manifest["columns"][name]["attributes"]["bits"]
+        number, place = divmod(at * bits, 8 * self.chunk_bytes(name))
+        part, inside = self.part_of(name, number)
+        chunk = self.parts[name][part].chunk(name, inside)
+        return Item(number, place // 8, place % 8, item_in(chunk, place, bits))
+
+    def digest(self) -> str:
+        """The digest of the table in one file."""
+        columns = {name: one["attributes"] for name, one in self.manifest["columns"].items()}
+        metadata = written({"columns": columns, "table": self.manifest["table"]})
+        digest = hashlib.sha256(metadata.encode("ascii"))
+        for name in sorted(columns):
+            for part in self.parts[name]:
+                digest.update(part.digests[name])
         return digest.hexdigest()
 
 

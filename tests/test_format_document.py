@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -16,8 +17,10 @@ from builder.compile import Engine
 from lookup import format as table_format
 from lookup.errors import InvalidPositionError
 from lookup.games.base import SolverKind
+from lookup.manifest import MOST_MANIFEST
 from tests import stranger
 from tests.conftest import ROOT
+from tests.folders import signed
 from tests.format_examples import (
     CHECKS,
     DOCUMENT,
@@ -27,9 +30,11 @@ from tests.format_examples import (
     check_packing,
     check_place,
     examples,
+    in_parts,
     ours,
     said,
     strange,
+    winners,
 )
 from tests.own_games import SUBTRACT, own_game
 
@@ -52,7 +57,7 @@ def test_every_example_is_true() -> None:
 def altered(row: Example) -> Iterator[Example]:
     """The row with one number changed, or one letter of a text; what is for people is left out."""
     for name, cell in row.cells.items():
-        if name in ("meaning", "of tactics-3x3", "table", "column"):
+        if name in ("meaning", "of tactics-3x3", "of winners-losers-20", "table", "column"):
             continue
         spot = re.search(r"\d+(?!.*\d)|[a-z.|XW](?!.*[a-z.|XW])", cell)
         if spot is None:
@@ -222,6 +227,40 @@ def test_examples_of_attributes_are_those_of_a_table() -> None:
                 count += 1
     assert count >= 19
     assert table.attributes["period"] == ""
+
+
+def test_the_attributes_of_a_part_are_documented() -> None:
+    rows, part = documented("A table in parts"), winners().parts["remoteness"][1]
+    assert set(rows) == set(part.attributes)
+    for name, (kind, _, example) in rows.items():
+        assert example.strip("`") == str(part.attributes[name]), name
+        assert kind == ("integer" if isinstance(part.attributes[name], int) else "string")
+
+
+def test_a_manifest_is_shown_in_full_and_every_field_explained() -> None:
+    folder = in_parts("tactics-3x3", 1)
+    shown = DOCUMENT.split("\n## A table in parts\n")[1].split("```json\n")[1].split("\n```")[0]
+    assert json.loads(shown) == folder.manifest
+    assert signed(folder.manifest).decode() == f"{shown}\n"
+    section = DOCUMENT.split("| field |")[1].split("\n\n")[0]
+    names = set(
+        re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in section.splitlines()[2:]))
+    )
+    columns = folder.manifest["columns"]["outcome"]
+    fields = {*folder.manifest, *columns["parts"][0]}
+    assert names == fields
+    assert {f"`{name}`" for name in columns} <= set(re.findall(r"`\w+`", section))
+    assert f"{MOST_MANIFEST >> 20} MiB" in DOCUMENT.split("## Limits")[1]
+
+
+@pytest.mark.parametrize(("name", "part_bytes"), [("rota", 1), ("winners-losers-20", 1 << 20)])
+def test_a_stranger_reads_a_table_in_parts(name: str, part_bytes: int) -> None:
+    folder, table = in_parts(name, part_bytes), strange(name)
+    assert folder.digest() == folder.manifest["digest"] == table.attributes["digest"]
+    for column_name, column in table.columns.items():
+        items = int(column.attributes["items"])
+        for at in [*range(0, items, max(1, items // 50)), items - 1]:
+            assert folder.item(column_name, at) == table.item(column_name, at)
 
 
 def test_columns_and_solvers_are_documented() -> None:

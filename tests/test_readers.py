@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import ROOT
+from tests.folders import as_folder
 from tests.readers import DAMAGES, READERS, TABLES, case, path_of
 from tests.tools import NODE_MODULES, need
 
@@ -173,6 +174,33 @@ def test_the_readme_shows_what_happens(tmp_path: Path) -> None:
     )
     assert (done.stderr, done.returncode) == ("", 0)
     assert done.stdout.splitlines() == [line for line in lines if not line.startswith("$ ")]
+
+
+@pytest.mark.parametrize(("name", "part_bytes"), [("winners-losers-20", 1 << 19), ("rota", 1)])
+def test_python_reads_a_table_in_parts(
+    name: str, part_bytes: int, python: Reader, tmp_path: Path
+) -> None:
+    folder = as_folder(ROOT / f"tables/{name}.h5", tmp_path, part_bytes)
+    asked = case(ROOT / f"tables/{name}.h5")
+    for path in (folder, folder / "manifest.json"):
+        done = python.run(path, *asked.texts)
+        assert done.stdout == asked.output
+
+
+def test_python_notices_damage_to_a_table_in_parts(python: Reader, tmp_path: Path) -> None:
+    folder = as_folder(ROOT / "tables/winners-losers-20.h5", tmp_path, 1 << 19)
+    first, second, *_, last = sorted(folder.glob("remoteness-*.h5"))
+    last.write_bytes(b"spam")  # which nobody asks for
+    assert python.run(folder, "W").stdout == "W\twin\t1\t-\n"
+    content = first.read_bytes()
+    first.write_bytes(second.read_bytes())
+    assert "does not match its digest" in refusal(python.run(folder, "W"))
+    first.unlink()
+    assert str(folder) in refusal(python.run(folder, "W"))
+    first.write_bytes(content)
+    manifest = folder / "manifest.json"
+    manifest.write_bytes(manifest.read_bytes().replace(b'"losses":', b'"losses":1'))
+    assert "does not match its own SHA-256" in refusal(python.run(folder, "W"))
 
 
 # --- trouble -------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Ask an Endtable file about positions, with nothing but h5py and hdf5plugin.
+"""Ask an Endtable file, or folder of parts, about positions, with nothing but h5py and hdf5plugin.
 
     pip install h5py hdf5plugin
     python read_table.py TABLE.h5 < positions.txt
@@ -15,10 +15,14 @@ import hashlib
 import json
 import re
 import sys
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import h5py
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 with contextlib.suppress(ImportError):  # `Table` says what is wrong; HDF5_PLUGIN_PATH does as well
     import hdf5plugin  # noqa: F401 - to be imported is all it takes
@@ -35,16 +39,32 @@ class Value(NamedTuple):
     grundy: int | None
 
 
-class Column:
-    """The numbers of one dataset, read and checked a chunk at a time."""
+class Part:
+    """A stretch of a column: all of it, or what a part of a folder has."""
 
     def __init__(self, file: Any, name: str) -> None:
-        self.name, self.dataset = name, file[name]
-        self.attributes = attributes(self.dataset)
-        self.bits = int(self.attributes["bits"])
+        self.dataset, self.attributes = file[name], attributes(file[name])
         self.digests = file["sha256"][name][...].tobytes()
-        self.step = self.dataset.chunks[0]  # elements in a chunk
-        self.chunk_bytes = self.step * self.dataset.dtype.itemsize
+
+
+class Column:
+    """The numbers of one column, read and checked a chunk at a time.
+
+    `opened` gives a part when it is needed; each has `share` chunks, the last one the rest.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        said: Any,
+        chunk_bytes: int,
+        opened: Callable[[int], Part],
+        parts: int,
+        share: int,
+    ) -> None:
+        self.name, self.attributes, self.bits = name, said, int(said["bits"])
+        self.chunk_bytes, self.share = chunk_bytes, share
+        self.part, self.parts = cache(opened), parts
         self.chunks: dict[int, bytes] = {}
 
     def item(self, number: int) -> int:
@@ -58,10 +78,13 @@ class Column:
 
     def chunk(self, at: int) -> bytes:
         """The decoded bytes of one chunk, if they are those that were written."""
-        elements = self.dataset[at * self.step : (at + 1) * self.step]
+        number = min(at // self.share, self.parts - 1)
+        part = self.part(number)
+        inside, step = at - number * self.share, part.dataset.chunks[0]
+        elements = part.dataset[inside * step : (inside + 1) * step]
         # The last chunk is padded with zeros to full size, and was digested so.
         data: bytes = elements.tobytes().ljust(self.chunk_bytes, b"\0")
-        if hashlib.sha256(data).digest() != self.digests[32 * at : 32 * at + 32]:
+        if hashlib.sha256(data).digest() != part.digests[32 * inside : 32 * inside + 32]:
             raise ValueError(f"chunk {at} of {self.name} does not match its digest")
         return data
 
@@ -74,27 +97,47 @@ class Table:
             raise ValueError(
                 "HDF5's Zstandard plugin (filter 32015) is missing: pip install hdf5plugin"
             )
-        file = h5py.File(path, "r")
-        self.info = attributes(file)
-        if (self.info.get("format"), self.info.get("format_version")) != ("endtable", 1):
-            raise ValueError("it is no table of format 1")
-        self.columns = {name: Column(file, name) for name in file if name != "sha256"}
-        digest = self.info.pop("digest")
-        if self.digest() != digest:
-            raise ValueError("its metadata does not match its digest")
+        place = Path(path)
+        if place.is_dir() or place.name == "manifest.json":
+            self.open_folder(place if place.is_dir() else place.parent)
+        else:
+            self.open_file(place)
         self.game, self.size = self.info["game"], int(self.info["size"])
         self.parameters = json.loads(self.info["parameters"])
         self.period = json.loads(self.info["period"] or "null")
 
-    def digest(self) -> str:
-        """The SHA-256 of the metadata, as JSON of one form, and of all digests of chunks."""
-        columns = {name: column.attributes for name, column in self.columns.items()}
-        metadata = {"table": self.info, "columns": columns}
-        text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
-        digest = hashlib.sha256(text.encode("ascii"))
-        for name in sorted(columns):
-            digest.update(self.columns[name].digests)
-        return digest.hexdigest()
+    def open_file(self, path: Path) -> None:
+        """A table of one file."""
+        self.info, parts = read_file(path, "endtable")
+        self.columns = {}
+        for name, part in parts.items():
+            size, count = part.dataset.chunks[0] * part.dataset.dtype.itemsize, len(part.digests) // 32
+            self.columns[name] = Column(name, part.attributes, size, [part].__getitem__, 1, count)
+
+    def open_folder(self, folder: Path) -> None:
+        """A table in parts: the manifest alone, each part when it is needed."""
+        text = (folder / "manifest.json").read_bytes()
+        before, _, tail = text.rpartition(b',"sha256":"')
+        if tail != hashlib.sha256(before).hexdigest().encode() + b'"}\n':
+            raise ValueError("its manifest does not match its own SHA-256")
+        said = json.loads(text)
+        if (said["format"], said["format_version"]) != ("endtable-parts", 1):
+            raise ValueError("it is no table in parts of format 1")
+        self.info, self.columns = said["table"], {}
+        for name, column in said["columns"].items():
+            bits, size, parts = column["attributes"]["bits"], column["chunk_bytes"], column["parts"]
+            opened = partial(self.open_part, folder, name, parts)
+            share = max(1, parts[0]["elements"] * max(1, bits // 8) // size)
+            self.columns[name] = Column(name, column["attributes"], size, opened, len(parts), share)
+
+    def open_part(self, folder: Path, name: str, said: list[dict[str, Any]], at: int) -> Part:
+        """A part, if it is the one that the manifest names."""
+        # Not by the name in the manifest, which may lead anywhere.
+        info, parts = read_file(folder / f"{name}-{at:06}.h5", "endtable-part", said[at]["digest"])
+        expected = self.info["name"], name, at * said[0]["elements"], [name]
+        if (info["name"], info["column"], info["first"], list(parts)) != expected:
+            raise ValueError(f"part {at} of {name} is one of something else")
+        return parts[name]
 
     def probe(self, text: str) -> Value | None:
         """The value of a position, or None if the text is none."""
@@ -210,6 +253,31 @@ def partitions(total: int, most: int) -> int:
         return int(total == 0)
     without = partitions(total, most - 1)
     return without + partitions(total - most, most) if most <= total else without
+
+
+def read_file(
+    path: Path, kind: str, expected: str | None = None
+) -> tuple[dict[str, Any], dict[str, Part]]:
+    """What a file says of itself, and its columns, if all of it is what its digest names."""
+    file = h5py.File(path, "r")
+    info = attributes(file)
+    if (info.get("format"), info.get("format_version")) != (kind, 1):
+        raise ValueError(f"it is no {kind} of format 1")
+    parts = {name: Part(file, name) for name in file if name != "sha256"}
+    digest = info.pop("digest")
+    if digest_of(info, parts) != digest or expected not in (None, digest):
+        raise ValueError("its metadata does not match its digest")
+    return info, parts
+
+
+def digest_of(info: dict[str, Any], parts: dict[str, Part]) -> str:
+    """The SHA-256 of the metadata, as JSON of one form, and of all digests of chunks."""
+    metadata = {"table": info, "columns": {name: part.attributes for name, part in parts.items()}}
+    text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
+    digest = hashlib.sha256(text.encode("ascii"))
+    for name in sorted(parts):
+        digest.update(parts[name].digests)
+    return digest.hexdigest()
 
 
 def attributes(item: Any) -> dict[str, Any]:
