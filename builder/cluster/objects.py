@@ -78,7 +78,7 @@ def encode_object(
     """The bytes of an object, piece by piece."""
     said: dict[str, list[Any]] = {}
     sizes, digests = bytearray(), bytearray()
-    for array, (elements, low, chunk, level) in arrays.items():
+    for array, (elements, low, chunk, level) in sorted(arrays.items()):  # as the JSON has them
         share = chunk // elements.itemsize
         said[array] = [elements.dtype.str, low, low + len(elements), chunk, level]
         for first in range(0, len(elements), share):
