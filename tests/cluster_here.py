@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ def run_stages(
     chance: random.Random | None = None,
     before: Callable[[Task], None] | None = None,
 ) -> dict[str, Summary]:
-    """Run all tasks, and with `chance` in a random order, some of them twice; returns their summaries."""
+    """Run all tasks, with `chance` in random order and some of them twice; returns their summaries."""
     done: dict[str, Summary] = {}
     for stage in job.stages(done):
         for task in _ordered(stage, chance):

@@ -1,4 +1,4 @@
-"""Games with loops on a cluster: backwards from the ends, in rounds, as `solvers/retrograde.py` does it.
+"""Games with loops on a cluster: backwards from the ends, as in `solvers/retrograde.py`, by rounds.
 
 The index is cut into shards, ranges of equal length, and whoever runs a task for a shard holds no more
 than what belongs to it. A round settles the nodes of one remoteness: each shard that was told something
@@ -54,10 +54,12 @@ if TYPE_CHECKING:
     from lookup.format import Column
     from lookup.games.base import Game
 
-LARGEST_SHARD, LEAST_SHARD = 1 << 24, 1 << 12
-MOST_SHARDS = 1 << 14
+LARGEST_SHARD, SMALL_SHARD, LEAST_SHARD = 1 << 24, 1 << 18, 1 << 12
+FEW_SHARDS, MOST_SHARDS = 16, 1 << 14
 MOST_CLASSES = (1 << PACKED_BITS[-1]) - 1
 """What the widest column `classes` has numbers for."""
+
+_OF_A_TASK = 64 << 20  # bytes for chunks that are encoded or decoded, and all that is small
 
 
 @dataclass(frozen=True)
@@ -72,8 +74,9 @@ class RoundsJob(Job):
     shard: int
 
     def __post_init__(self) -> None:
-        if self.game.size * self.shard >= 1 << 63 or self.game.max_moves > np.iinfo(np.uint16).max:
-            limit = f"at most {((1 << 63) - 1) // self.shard} indices, 65535 moves each"
+        most = (1 << 63) // self.shard - self.shard  # or a move would not fit into 64 bits
+        if self.game.size >= most or self.game.max_moves > np.iinfo(np.uint16).max:
+            limit = f"below {most} indices in shards of {self.shard}, 65535 moves each"
             raise GameError(f"{self.game.table_name} is too large: {limit}")
 
     @property
@@ -133,8 +136,9 @@ class RoundsJob(Job):
         if stage == "open":
             work.open(task.name, *task.about)
         elif stage == "lists":
+            number, senders = task.about
             most = memory_needed(self.game, self.engine, self.shard)
-            work.lists(task.name, *task.about, most)
+            work.lists(task.name, number, senders, most)
         elif stage == "records":
             number, first, *history = task.about
             work.records(task.name, number, first, history)
@@ -153,9 +157,7 @@ class RoundsJob(Job):
         for number in range(self.shards):
             for code, count in enumerate(done[object_name(stage, number)]["counts"]):
                 counts[code] += count
-        longest = max(
-            done[object_name("records", number)]["longest"] for number in range(self.shards)
-        )
+        longest = max(done[object_name("records", number)]["longest"] for number in range(self.shards))
         return Totals((counts[Outcome.LOSS], counts[Outcome.DRAW], counts[Outcome.WIN]), longest)
 
     def columns(self, totals: Totals, done: Mapping[str, Summary]) -> tuple[Column, ...]:
@@ -165,9 +167,7 @@ class RoundsJob(Job):
             losses, _, wins = totals.counts
             narrow = losses + wins == size
             return outcome_column(1 if narrow else 2, size), remoteness_column(bits, size)
-        records = 1 + sum(
-            done[object_name("open", number)]["nodes"] for number in range(self.shards)
-        )
+        records = 1 + sum(done[object_name("open", number)]["nodes"] for number in range(self.shards))
         return (
             outcome_column(2, records),  # the record of what is not a position is none of the two
             remoteness_column(bits, records),
@@ -221,37 +221,35 @@ class RoundsJob(Job):
 
 def memory_needed(game: Game, engine: Engine, shard: int) -> int:  # noqa: ARG001 - the same for both
     """Bytes that a task takes at its peak, supposing the most moves and all of them in one round."""
-    shard = min(shard, game.size)
-    # What is told: sorted as indices, then once more without what is told twice, then as places.
-    of_a_move = 20
-    if game.predecessors is None:
-        # A list entry each; or, before, a key, and both of its halves.
-        of_a_move += 4 if game.size <= 1 << 32 else 8
-        most = game.max_moves
-    else:
-        most = game.max_predecessors
-    # State, what is settled and a copy, places of lists; or for classes the index of each
-    # representative, their order, the sorted ones, ranks, codes, and what comes of it.
-    of_a_node = 40 if game.symmetries == 1 else 64
-    return (64 << 20) + shard * (of_a_node + of_a_move * most)
+    listed = game.predecessors is None
+    # Moves, and what is told, are sorted in 8 bytes each, and copied once before they are narrowed.
+    of_a_move = 20 if game.size <= 1 << 32 or not listed else 24
+    most = game.max_moves if listed else game.max_predecessors
+    # State, what is settled, and the ends of lists; or what it takes to sort and rank representatives.
+    of_a_node = 56 if game.symmetries == 1 else 72
+    return _OF_A_TASK + min(shard, game.size) * (of_a_node + of_a_move * most)
 
 
 def shard_for(game: Game, engine: Engine, memory: int) -> int:
     """The largest sensible number of indices for a shard, of which a task fits into so many bytes.
 
+    A game that is not small is cut into some shards in any case, so that there is work for several.
+
     Raises:
         BuildError: there is none.
     """
     shard = LARGEST_SHARD
-    while shard > LEAST_SHARD and (shard >= 2 * game.size or memory_needed(game, engine, shard) > memory):
+    while shard > SMALL_SHARD and game.size < FEW_SHARDS * shard:
         shard //= 2
-    if memory_needed(game, engine, shard) > memory or -(-game.size // shard) > MOST_SHARDS:
-        least = max(LEAST_SHARD, 1 << (-(-game.size // MOST_SHARDS) - 1).bit_length())
+    least = max(LEAST_SHARD, 1 << (-(-game.size // MOST_SHARDS) - 1).bit_length())
+    while shard > least and memory_needed(game, engine, shard) > memory:
+        shard //= 2
+    if (needed := memory_needed(game, engine, max(shard, least))) > memory:
         raise BuildError(
-            f"{game.table_name} needs about {sized(memory_needed(game, engine, least))} of memory a "
-            f"task, and {sized(memory)} are given: it was not started"
+            f"{game.table_name} needs about {sized(needed)} of memory for a task, and there are "
+            f"{sized(memory)}: it was not started"
         )
-    return shard
+    return max(shard, least)
 
 
 def _turned(to: Mapping[int, str]) -> dict[int, int]:

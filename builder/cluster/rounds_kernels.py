@@ -1,6 +1,6 @@
 """The loops of `rounds.py`: what is done to the nodes of one shard.
 
-A node is an index or, if the game has symmetries, a class of indices, named by the smallest of them, its
+A node is an index or, if the game has symmetries, a class of indices, named by its smallest one, the
 representative. A shard holds one number for each of its indices: 8 times a count, plus a code. The code
 is that of an `Outcome`, or `UNSETTLED`; the count is the remoteness of what is settled, and of the rest
 the moves not yet refuted. Indices that are no representatives count as no positions.
@@ -96,9 +96,9 @@ def open_nodes(
 ) -> int:
     """Settle what has ended and count the moves of the rest, of the indices from `low` on.
 
-    If `keys` has room, each move is put there: `width` times where it leads, plus the place in the shard
-    from where. Returns how many; or -1 - n if the rules break the contract at place n, since compiled
-    code must not follow them.
+    If `keys` has room, each move is put there: `width` times the index where it leads, plus the place
+    in the shard from where. Returns how many; or -1 - n if the rules break the contract at place n,
+    since compiled code must not follow them.
     """
     moves = 0
     for place in range(len(state)):
@@ -118,9 +118,7 @@ def open_nodes(
         if end:
             state[place] = end
             continue
-        count = _neighbours(
-            successors, is_position, transform, symmetries, size, most, index, out
-        )
+        count = _neighbours(successors, is_position, transform, symmetries, size, most, index, out)
         if count < 0:
             return -1 - place
         state[place] = UNIT * count + UNSETTLED if count else stuck
@@ -148,7 +146,7 @@ def list_sources(
     places: NDArray[np.int64],
     sources: NDArray[np.unsignedinteger],
 ) -> int:
-    """Write moves to the lists of the nodes they lead to; they come from the shard that begins at `low`.
+    """Write moves to the lists of the nodes they lead to; they come from the shard that is at `low`.
 
     `places` holds where each list ends at the start, and where it begins when all moves are written.
     """

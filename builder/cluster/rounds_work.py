@@ -1,7 +1,8 @@
-"""What a task of `rounds.py` does for its shard: it reads objects, calls kernels, and leaves an object."""
+"""What a task of `rounds.py` does for its shard: read objects, call kernels, and leave an object."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -105,8 +106,8 @@ class Work:
         keys = np.empty(length * game.max_moves if listed else 0, np.int64)
         count = kernels.open_nodes(engine)(
             rule(game.successors, engine), rule(game.terminal, engine), *self._symmetry,
-            int(game.stuck), game.size, game.max_moves, buffer(game.max_moves, engine), low, self._shard,
-            *views(engine, state, keys),
+            int(game.stuck), game.size, game.max_moves, buffer(game.max_moves, engine),
+            low, self._shard, *views(engine, state, keys),
         )  # fmt: skip
         if count < 0:
             raise broken_rule(game, low - 1 - count)
@@ -119,7 +120,7 @@ class Work:
             arrays["places"] = _parted(places, 1)
             arrays["sources"] = _parted((keys % self._shard).astype(np.uint32), len(places))
             keys //= self._shard
-            arrays["targets"] = _parted((keys % self._shard).astype(np.uint32), len(places))
+            arrays["targets"] = _parted(self._inside(keys), len(places))
         codes = np.bincount(state % UNIT, minlength=UNIT)
         summary = {
             "nodes": length - int(codes[NOT_A_POSITION]),
@@ -168,7 +169,7 @@ class Work:
         state, settled, cost = self._replayed(number, history)
         told = self._told(number, state.elements, settled)
         places = [np.searchsorted(indices, self._bounds) for indices in told]
-        won, refuted = ((indices % self._shard).astype(np.uint32) for indices in told)
+        won, refuted = map(self._inside, told)
         arrays = {
             "places": _parted(np.concatenate(places), 1),
             "won": _parted(won, len(self._bounds)),
@@ -241,9 +242,7 @@ class Work:
 
     # --- what several of them do ------------------------------------------------------------------
 
-    def _replayed(
-        self, number: int, history: Sequence[int]
-    ) -> tuple[Sparse, NDArray[np.uint32], int]:
+    def _replayed(self, number: int, history: Sequence[int]) -> tuple[Sparse, NDArray[np.uint32], int]:
         """The state of a shard, the nodes that the last round settled, and what it cost to read."""
         base, *later = history
         length = self._range(number)[1]
@@ -270,9 +269,7 @@ class Work:
                 )  # fmt: skip
         return state, np.sort(settled[:count]), cost
 
-    def _told(
-        self, number: int, state: NDArray[np.uint32], settled: NDArray[np.uint32]
-    ) -> Told:
+    def _told(self, number: int, state: NDArray[np.uint32], settled: NDArray[np.uint32]) -> Told:
         """What the settling of nodes means for their predecessors."""
         game, engine, store = self._game, self._engine, self._store
         ends = np.zeros(2, np.int64)
@@ -324,6 +321,10 @@ class Work:
             found.append(self._store.read(name, array, begin, end, index))
         return found
 
+    def _inside(self, indices: NDArray[np.int64]) -> NDArray[np.uint32]:
+        """Indices as places in the shards that they are in; what held them is used up."""
+        return np.remainder(indices, self._shard, out=indices).astype(np.uint32)
+
     def _range(self, number: int) -> tuple[int, int]:
         """The first index of a shard, and its length."""
         low = int(self._bounds[number])
@@ -353,11 +354,9 @@ def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
     return [(first, end) for first, end in edges.reshape(-1, 2).tolist()]
 
 
-def _pages_of(settled: NDArray[np.uint32]) -> Iterator[tuple[int, int]]:
+def _pages_of(settled: NDArray[np.uint32]) -> list[tuple[int, int]]:
     """Stretches of a sorted array that are in one page each."""
     pages = settled // _PAGE
     edges = np.flatnonzero(np.diff(pages)) + 1
     ends = [0, *edges.tolist(), len(settled)]
-    for low, high in zip(ends, ends[1:], strict=False):
-        if low < high:
-            yield low, high
+    return [(low, high) for low, high in pairwise(ends) if low < high]
