@@ -158,14 +158,21 @@ class Store:
             raise self._failed("read", error) from None
 
     def read(
-        self, name: str, array: str, low: int | None = None, high: int | None = None
+        self,
+        name: str,
+        array: str,
+        low: int | None = None,
+        high: int | None = None,
+        index: Index | None = None,
     ) -> NDArray[Any]:
         """The elements of an array from `low` to `high`, numbers in the whole array; by default all.
+
+        `index` spares a second look at the object.
 
         Raises:
             LostObjectError: the object is missing, damaged, or has no such stretch.
         """
-        index = self.index(name)
+        index = index or self.index(name)
         stored = index.arrays.get(array)
         if stored is None:
             raise LostObjectError(name, self.url, f"has no array {array!r}")
@@ -178,7 +185,7 @@ class Store:
     def read_into(
         self, name: str, array: str, low: int, target: NDArray[Any], index: Index | None = None
     ) -> None:
-        """Fill an array with the elements from `low` on; `index` spares a second look at the object.
+        """Fill an array with the elements from `low` on; `index` as in `read`.
 
         Raises:
             LostObjectError: the object is missing, damaged, or has no such stretch.

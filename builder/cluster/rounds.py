@@ -1,0 +1,261 @@
+"""Games with loops on a cluster: backwards from the ends, as in `solvers/retrograde.py`, by rounds.
+
+The index is cut into shards, ranges of equal length, and whoever runs a task for a shard holds no more
+than what belongs to it. A round settles the nodes of one remoteness: each shard that was told something
+in the round before takes it in, and tells the owners of the predecessors of what is settled by that.
+
+    open       each shard settles what has ended, and counts moves; without `predecessors` it also lists
+               its moves, by the shard into which they lead
+    lists      ... of which each shard then makes lists of what leads to each of its nodes
+    round-r    each shard with letters from round r - 1 takes them in and writes those of round r
+    records    each shard leaves what is known of its nodes in the end
+    classes    with symmetries, the record of each index; and where the records of each shard begin
+
+The state of a shard is what it was when it was last written, and all letters since then. So it need not
+be written in every round: it is when reading letters again begins to cost as much.
+
+The summary of a task says which shards it has letters for, one bit each: enough to know who has to run
+next and what to read, and small even when there are thousands of shards and hundreds of rounds.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from builder.cluster.job import Job, Task
+from builder.cluster.rounds_work import Work, bits_of, object_name
+from lookup.blocks import PACKED_BITS, pack, smallest_bits
+from lookup.disk import sized
+from lookup.errors import BuildError, GameError
+from lookup.format import (
+    CLASSES,
+    OUTCOME,
+    REMOTENESS,
+    Totals,
+    classes_column,
+    outcome_column,
+    remoteness_column,
+)
+from lookup.values import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from builder.cluster.job import Summary
+    from builder.cluster.store import Store
+    from builder.compile import Engine
+    from lookup.format import Column
+    from lookup.games.base import Game
+
+LARGEST_SHARD, SMALL_SHARD, LEAST_SHARD = 1 << 24, 1 << 18, 1 << 12
+FEW_SHARDS, MOST_SHARDS = 16, 1 << 14
+MOST_CLASSES = (1 << PACKED_BITS[-1]) - 1
+"""What the widest column `classes` has numbers for."""
+
+_OF_A_TASK = 64 << 20  # bytes for chunks that are encoded or decoded, and all that is small
+
+
+@dataclass(frozen=True)
+class RoundsJob(Job):
+    """Outcome and remoteness of every index or, if the game has symmetries, of every class.
+
+    `shard` is how many indices a shard has, a multiple of 8.
+    """
+
+    game: Game
+    engine: Engine
+    shard: int
+
+    def __post_init__(self) -> None:
+        most = (1 << 63) // self.shard - self.shard  # or a move would not fit into 64 bits
+        if self.game.size >= most or self.game.max_moves > np.iinfo(np.uint16).max:
+            limit = f"below {most} indices in shards of {self.shard}, 65535 moves each"
+            raise GameError(f"{self.game.table_name} is too large: {limit}")
+
+    @property
+    def shards(self) -> int:
+        """How many shards there are."""
+        return -(-self.game.size // self.shard)
+
+    def stages(self, done: Mapping[str, Summary]) -> Iterator[Sequence[Task]]:
+        """Open, list, rounds until nobody has been told anything, and the records."""
+        shards = range(self.shards)
+        yield [Task(object_name("open", number), (number,)) for number in shards]
+        opened = [done[object_name("open", number)] for number in shards]
+        firsts = [*accumulate((said["nodes"] for said in opened), initial=1)]
+        if self._symmetric and firsts[-1] > MOST_CLASSES + 1:
+            raise GameError(f"{self.game.table_name} is too large: at most {MOST_CLASSES} classes")
+        if self.game.predecessors is None:
+            senders = _turned({number: opened[number]["to"] for number in shards})
+            yield [
+                Task(object_name("lists", number), (number, senders.get(number, 0)))
+                for number in shards
+            ]
+
+        # Of each shard the round after which its state was written, and the letters since: rounds, each
+        # followed by a number that has a bit for each shard that wrote one in the round before.
+        histories: list[tuple[int, ...]] = [(0,) for _ in shards]
+        turn, active = 0, [number for number in shards if opened[number]["ended"]]
+        while active:
+            names = {number: object_name(f"round-{turn:04}", number) for number in active}
+            yield [Task(names[number], (number, *histories[number])) for number in active]
+            for number in active:
+                if done[names[number]]["state"]:
+                    histories[number] = (turn,)
+            senders = _turned({number: done[name]["to"] for number, name in names.items()})
+            turn, active = turn + 1, sorted(senders)
+            for number in active:
+                histories[number] += (turn, senders[number])
+        yield [
+            Task(object_name("records", number), (number, firsts[number], *histories[number]))
+            for number in shards
+        ]
+        if self._symmetric:
+            yield [
+                *(Task(object_name("classes", number), (number,)) for number in shards),
+                Task(object_name("bounds", 0), (0, *firsts[1:])),
+            ]
+
+    def run(self, task: Task, store: Store) -> None:
+        """Do what the stage of a task is there for.
+
+        Raises:
+            LostObjectError: an object that it reads is missing or damaged.
+            GameError: a rule breaks the contract.
+            BuildError: far more moves lead into a shard than into others.
+        """
+        work = Work(self.game, self.engine, self.shard, store)
+        stage = task.name.partition("/")[0]
+        if stage == "open":
+            work.open(task.name, *task.about)
+        elif stage == "lists":
+            number, senders = task.about
+            most = memory_needed(self.game, self.engine, self.shard)
+            work.lists(task.name, number, senders, most)
+        elif stage == "records":
+            number, first, *history = task.about
+            work.records(task.name, number, first, history)
+        elif stage == "classes":
+            work.classes(task.name, *task.about)
+        elif stage == "bounds":
+            work.bounds(task.name, task.about)
+        else:
+            number, *history = task.about
+            work.round(task.name, number, history)
+
+    def totals(self, done: Mapping[str, Summary]) -> Totals:
+        """Counts of all indices, and the longest remoteness."""
+        stage = "classes" if self._symmetric else "records"
+        counts = [0, 0, 0, 0]
+        for number in range(self.shards):
+            for code, count in enumerate(done[object_name(stage, number)]["counts"]):
+                counts[code] += count
+        longest = max(done[object_name("records", number)]["longest"] for number in range(self.shards))
+        return Totals((counts[Outcome.LOSS], counts[Outcome.DRAW], counts[Outcome.WIN]), longest)
+
+    def columns(self, totals: Totals, done: Mapping[str, Summary]) -> tuple[Column, ...]:
+        """Outcome and remoteness, and the map to them if the game has symmetries."""
+        size, bits = self.game.size, smallest_bits(totals.longest)
+        if not self._symmetric:
+            losses, _, wins = totals.counts
+            narrow = losses + wins == size
+            return outcome_column(1 if narrow else 2, size), remoteness_column(bits, size)
+        records = 1 + sum(done[object_name("open", number)]["nodes"] for number in range(self.shards))
+        return (
+            outcome_column(2, records),  # the record of what is not a position is none of the two
+            remoteness_column(bits, records),
+            classes_column(smallest_bits(records - 1), size),
+        )
+
+    def packed(
+        self,
+        store: Store,
+        totals: Totals,  # noqa: ARG002 - the columns say all
+        columns: Sequence[Column],
+        low: int,
+        high: int,
+    ) -> dict[str, NDArray[np.unsignedinteger]]:
+        """The packed elements of some columns for the items from `low` on, from all shards concerned.
+
+        Raises:
+            LostObjectError: an object that it reads is missing or damaged.
+        """
+        packed: dict[str, NDArray[np.unsignedinteger]] = {}
+        for column in columns:
+            items = self._items(store, column.name, low, high)
+            if column.name == OUTCOME and column.bits == 1:
+                items = np.equal(items, Outcome.WIN).view(np.uint8)
+            packed[column.name] = pack(items, column.bits)
+        return packed
+
+    def _items(self, store: Store, column: str, low: int, high: int) -> NDArray[np.unsignedinteger]:
+        """The numbers from `low` to `high` of a column, from all shards that have some."""
+        bounds = self._bounds(store, column)
+        items = np.empty(high - low, {OUTCOME: np.uint8, REMOTENESS: np.uint32}.get(column, np.uint32))
+        at, number = low, bisect_right(bounds, low) - 1
+        while at < high:
+            end = min(high, bounds[number + 1])
+            name = object_name("classes" if column == CLASSES else "records", number)
+            store.read_into(name, column, at, items[at - low : end - low])
+            at, number = end, number + 1
+        return items
+
+    def _bounds(self, store: Store, column: str) -> Sequence[int]:
+        """Where the items of each shard begin, and where the last end."""
+        if self._symmetric and column != CLASSES:
+            bounds: list[int] = store.read(object_name("bounds", 0), "bounds").tolist()
+            return bounds
+        return [*range(0, self.game.size, self.shard), self.game.size]
+
+    @property
+    def _symmetric(self) -> bool:
+        return self.game.symmetries > 1
+
+
+def memory_needed(game: Game, engine: Engine, shard: int) -> int:  # noqa: ARG001 - the same for both
+    """Bytes that a task takes at its peak, supposing the most moves and all of them in one round."""
+    listed = game.predecessors is None
+    # Moves, and what is told, are sorted in 8 bytes each, and copied once before they are narrowed.
+    of_a_move = 20 if game.size <= 1 << 32 or not listed else 24
+    most = game.max_moves if listed else game.max_predecessors
+    # State, what is settled, and the ends of lists; or what it takes to sort and rank representatives.
+    of_a_node = 56 if game.symmetries == 1 else 72
+    return _OF_A_TASK + min(shard, game.size) * (of_a_node + of_a_move * most)
+
+
+def shard_for(game: Game, engine: Engine, memory: int) -> int:
+    """The largest sensible number of indices for a shard, of which a task fits into so many bytes.
+
+    A game that is not small is cut into some shards in any case, so that there is work for several.
+
+    Raises:
+        BuildError: there is none.
+    """
+    shard = LARGEST_SHARD
+    while shard > SMALL_SHARD and game.size < FEW_SHARDS * shard:
+        shard //= 2
+    least = max(LEAST_SHARD, 1 << (-(-game.size // MOST_SHARDS) - 1).bit_length())
+    while shard > least and memory_needed(game, engine, shard) > memory:
+        shard //= 2
+    if (needed := memory_needed(game, engine, max(shard, least))) > memory:
+        raise BuildError(
+            f"{game.table_name} needs about {sized(needed)} of memory for a task, and there are "
+            f"{sized(memory)}: it was not started"
+        )
+    return max(shard, least)
+
+
+def _turned(to: Mapping[int, str]) -> dict[int, int]:
+    """For each shard that is told something, a bit for each that tells it; from the reverse."""
+    senders: dict[int, int] = {}
+    for sender, owners in to.items():
+        for owner in bits_of(int(owners, 16)):
+            senders[owner] = senders.get(owner, 0) | 1 << sender
+    return senders
