@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from builder.build import solver_of
+from builder.cluster import rounds
 from builder.cluster.shards import KINDS, ShardsJob
 from builder.cluster.whole import WholeJob
 from builder.limits import BEYOND
@@ -47,14 +48,16 @@ def shard_size(game: Game, engine: Engine, memory: int) -> int | None:
         if not fits:
             raise _too_large(game, needed, memory)
         return None
-    raise NotImplementedError(game.solver)
+    return rounds.shard_for(game, engine, memory)
 
 
 def job_of(game: Game, engine: Engine, shard: int | None, memory: int) -> Job:
     """The job that builds a game, cut into shards of so many indices."""
     if shard is None:
         return WholeJob(game, engine)
-    return ShardsJob(game, engine, shard, memory)
+    if game.solver in KINDS:
+        return ShardsJob(game, engine, shard, memory)
+    return rounds.RoundsJob(game, engine, shard)
 
 
 def _mask_shard(game: MaskGame, memory: int) -> int:

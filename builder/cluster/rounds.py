@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.cluster.job import Job, Task
-from builder.cluster.rounds_work import Work, bits_of, object_name
+from builder.cluster.rounds_work import ShardWork, bits_of, object_name
 from lookup.blocks import PACKED_BITS, pack, smallest_bits
 from lookup.disk import sized
 from lookup.errors import BuildError, GameError
@@ -131,7 +131,7 @@ class RoundsJob(Job):
             GameError: a rule breaks the contract.
             BuildError: far more moves lead into a shard than into others.
         """
-        work = Work(self.game, self.engine, self.shard, store)
+        work = ShardWork(self.game, self.engine, self.shard, store)
         stage = task.name.partition("/")[0]
         if stage == "open":
             work.open(task.name, *task.about)

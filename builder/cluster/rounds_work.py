@@ -83,7 +83,7 @@ class Told(NamedTuple):
     refuted: NDArray[np.int64]
 
 
-class Work:
+class ShardWork:
     """The tasks for the shards of a game, each `shard` indices long."""
 
     def __init__(self, game: Game, engine: Engine, shard: int, store: Store) -> None:
