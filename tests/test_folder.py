@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import lookup
-from builder.build import _holds_same
+from builder.build import holds_same
 from builder.catalogue import CATALOGUE
 from builder.compile import Engine
 from builder.deep import deep_verify
@@ -165,12 +165,12 @@ def test_both_forms_hold_the_same(whole: Path, folder: Path, built: Callable[[st
         form.close()
     for path in (whole, folder):
         for fresh in forms:
-            assert _holds_same(path, fresh, game)
+            assert holds_same(path, fresh, game)
     other = TableFile(ROOT / "tables/tactics-4x4-normal.h5")
     other.close()
-    assert not _holds_same(folder, other, game)
+    assert not holds_same(folder, other, game)
     (folder / PART).unlink()
-    assert not _holds_same(folder, forms[0], game)
+    assert not holds_same(folder, forms[0], game)
 
 
 # --- parts are opened when they are needed ------------------------------------------------------------

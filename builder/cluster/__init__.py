@@ -2,9 +2,9 @@
 
     job.py        what is to be done: stages of tasks, each of which leaves one object in the store
     choice.py     which job builds a game, and how it is cut
-    shards.py     the job of games in which no position comes again: shards of a solver's plan, in arrays
-                  that take memory only where they are used (`sparse.py`); what a shard reads is found by
-                  making all moves (`survey.py`), and its place by `order.py`
+    shards.py     the job of games in which no position comes again: shards of a solver's plan in arrays
+                  that take memory only where they are used (`sparse.py`); what a shard reads is found
+                  by making all moves (`survey.py`), and its place by `order.py`
     rounds.py     the job of games with loops: rounds in which shards send each other what they found;
                   `rounds_work.py` has the tasks, `rounds_kernels.py` their loops
     whole.py      the job of a game that one worker solves
