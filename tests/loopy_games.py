@@ -21,7 +21,10 @@ class RookEnding(Game):
 
     side: int = parameter(default=8, least=3, most=64, help="Squares of a side of the board.")
 
-    start = 1
+    @property
+    def start(self) -> int:
+        """The king in a corner, the rook beside it, the lone king in the opposite corner."""
+        return self.index(0, 0, 1, self.squares - 1)
 
     @property
     def squares(self) -> int:
