@@ -56,7 +56,8 @@ class ShardsJob(Job):
     def __init__(self, game: Game, engine: Engine, shard: int, memory: int) -> None:
         self._game, self._engine, self._shard, self._memory = game, engine, shard, memory
         self._block = min(BLOCK, shard)
-        self._bounds = [*range(0, game.size, shard), game.size]
+        self._cuts = [*range(0, game.size, shard), game.size]
+        self._bounds = self._cuts
 
     # --- what there is to do ----------------------------------------------------------------------
 
@@ -74,7 +75,7 @@ class ShardsJob(Job):
                 for name, shard in zip(names, shards, strict=True)
             ]
             return
-        ranges = list(pairwise(self._bounds))
+        ranges = list(pairwise(self._cuts))
         surveys = [Task(f"survey/{low}-{high}", (low, high)) for low, high in ranges]
         yield surveys
         read = [done[task.name] for task in surveys]
@@ -150,6 +151,8 @@ class ShardsJob(Job):
         for low in range(shard.low, shard.high, self._shard):
             survey = f"survey/{low}-{min(low + self._shard, self._game.size)}"
             blocks = store.read(survey, "blocks")
+            places = blocks * self._block  # of shards that were joined, others are in the same one
+            blocks = blocks[(places < shard.low) | (places >= shard.high)]
             # Blocks that follow each other inside one object are read at once.
             objects = np.searchsorted(self._bounds, blocks * self._block, "right")
             breaks = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(objects) != 0)) + 1
