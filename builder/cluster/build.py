@@ -25,7 +25,7 @@ from builder import build, verify
 from builder.cluster.choice import job_of, shard_size
 from builder.cluster.engine import TaskRunner, connected
 from builder.cluster.packing import PackWork
-from builder.cluster.store import LostObjectError, Store
+from builder.cluster.store import LAYOUT, LostObjectError, Store
 from builder.declarations import check_declarations
 from builder.folder import write_folder
 from builder.limits import BEYOND, Needs, available_memory
@@ -36,7 +36,7 @@ from lookup import __version__
 from lookup.atomic import put_folder_in_place, put_in_place, temporary_beside
 from lookup.blocks import dtype_of
 from lookup.disk import available_disk
-from lookup.errors import BuildError, TableFileError, VerificationError
+from lookup.errors import BuildError, InvalidParameterError, TableFileError, VerificationError
 from lookup.format import TableInfo, canonical
 from lookup.locks import hold_folder
 from lookup.manifest import PARTS_SUFFIX
@@ -57,7 +57,6 @@ if TYPE_CHECKING:
 FOLDER_BYTES = 16 << 30
 """Tables with more packed bytes than this are a folder of parts."""
 
-_LAYOUT = "layout/shard"
 _RUN = 16  # chunks that a thread reads from the store at a time
 _CLIENT_BYTES = 256 << 20  # what this process takes besides: Dask, and chunks on their way
 
@@ -95,14 +94,18 @@ class ClusterBuild:
         needed_here(game, folder, self.max_memory).require(force=self.force)
         engine = build.checked_engine(game, None)
         path = folder / f"{game.table_name}{SUFFIX}"
+        if path.is_dir():
+            raise BuildError(f"'{path}' cannot be written: it is a folder")
         with (
             build.explained_failures(game, path, engine),
             _held(_store(game, folder, self.options.store)) as store,
             connected(self.options, self.max_memory) as cluster,
         ):
             self.say(f"{game.table_name}: {cluster}")
-            cluster.require(store)
+            with temporary_beside(path):
+                pass  # a folder that cannot be written is found before the work
             cut = self._cut(game, engine, cluster.memory, store)
+            cluster.require(store)
             job = job_of(game, engine, cut, cluster.memory)
             runner = TaskRunner(cluster.client, game, store, self.options.command)
             while True:
@@ -110,21 +113,21 @@ class ClusterBuild:
                     built = self._run(job, runner, store, game, engine, folder)
                     break
                 except LostObjectError as error:
-                    runner.lose(error.name)
+                    runner.lose(error.name, str(error))
             store.clear()
         return build.Built(*built, time.perf_counter() - started)
 
     def _cut(self, game: Game, engine: Engine, memory: int, store: Store) -> int | None:
         """The size of a shard: that of an earlier run, whose objects are of no use otherwise."""
         try:
-            cut: int | None = store.summary(_LAYOUT)["shard"]
+            cut: int | None = store.summary(LAYOUT)["shard"]
             if self.shard in (None, cut):
                 return cut
         except LostObjectError:
             pass
         store.empty()
         cut = self.shard or shard_size(game, engine, memory)
-        store.write(_LAYOUT, {"shard": cut})
+        store.write(LAYOUT, {"shard": cut})
         return cut
 
     def _run(
@@ -263,6 +266,8 @@ def needed_here(game: Game, folder: Path, max_memory: int | None = None) -> Need
 
 def _store(game: Game, folder: Path, url: str | None) -> Store:
     """Where the tasks of a game leave their objects; beside the table if nothing else is said."""
+    if url == "":
+        raise InvalidParameterError("store", url, "a folder, or a URL such as s3://bucket/folder")
     name = f"{game.table_name}.store"
     place = str(folder.absolute() / f".{name}") if url is None else f"{url.rstrip('/')}/{name}"
     said = [game.table_name, game.parameters, game.rules_digest(), __version__]
@@ -280,8 +285,11 @@ def _held(store: Store) -> Iterator[Store]:
     if store.folder is None:
         yield store
         return
-    store.folder.parent.mkdir(parents=True, exist_ok=True)
-    held = hold_folder(store.folder)
+    try:
+        store.folder.parent.mkdir(parents=True, exist_ok=True)
+        held = hold_folder(store.folder)
+    except OSError as error:
+        raise BuildError(f"the store '{store.url}' cannot be written: {error.strerror}") from None
     if held is None:
         raise BuildError(f"the store '{store.url}' is in use: expected no other build of that table")
     with held:

@@ -6,17 +6,18 @@ that a lost worker had finished is found there and not done again, as is all tha
 
 from __future__ import annotations
 
+import logging
 import secrets
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import dask
 from distributed import Client, LocalCluster, as_completed
 from distributed.scheduler import KilledWorker
 
-from builder.cluster.store import LostObjectError
-from builder.cluster.tasks import Done, Handed, TaskFailedError, run_task
+from builder.cluster.store import LAYOUT, LostObjectError
+from builder.cluster.tasks import Done, Handed, TaskFailedError, code_here, run_task
 from builder.limits import usable_memory
 from builder.workers import cores
 from lookup.disk import sized
@@ -41,19 +42,18 @@ _USED = 0.7  # of its limit a worker may take: from 0.8 on, Dask gives it no mor
 _UNLIMITED = 4 << 30  # bytes, where a worker does not say what it has
 _AHEAD = 4096  # tasks that the scheduler knows of at a time
 _READERS = 16  # threads that look what is in the store
-_TRIES = 3  # times that a lost object is made again
-_TIMEOUT = 30  # seconds to reach a scheduler
-_MARK = "begin/store"  # what every worker must be able to read
+_TRIES = 3  # times that what was lost is made again, or a task run that its worker did not survive
+_TIMEOUT = 10  # seconds to reach a scheduler, and for it to have a worker
 
 _SETTINGS = {
-    # What fails is told by us, in one sentence; Dask would print each worker's traceback.
-    "logging.distributed": "critical",
     # A worker that is killed says nothing of the task that it ran.
     "distributed.scheduler.allowed-failures": 10,
     # Nothing of a build is worth spilling: results are summaries.
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.target": False,
 }
+_SILENT = logging.CRITICAL + 1
+_LOGGERS = ("distributed", "tornado", "bokeh", "asyncio")
 
 
 class ClusterOptions(NamedTuple):
@@ -80,26 +80,31 @@ class Cluster(NamedTuple):
         return f"{at_once}; dashboard: {self.client.dashboard_link}"
 
     def require(self, store: Store) -> None:
-        """Have every worker look into the store.
+        """Have every worker look into the store, where the layout is, and at its own code.
 
         Raises:
-            BuildError: one does not see what is there.
+            BuildError: one does not see what is there, or has other code.
         """
-        store.write(_MARK, {})
-        for address, problem in self.client.run(_trouble, store).items():
-            if problem:
+        for address, problem in self.client.run(
+            _trouble, store, code_here(), on_error="return"
+        ).items():
+            if isinstance(problem, Exception):
                 raise BuildError(
-                    f"worker {address} cannot use the store: {problem}; expected a folder that all "
-                    "workers share, or object storage, named by --store"
+                    f"worker {address} cannot be used: {said(problem)}; expected {code_here()} there"
                 )
+            if problem:
+                raise BuildError(f"worker {address} cannot be used: {problem}")
 
 
-def _trouble(store: Store) -> str:
-    """Why a worker does not see the store; nothing if it does."""
+def _trouble(store: Store, code: str) -> str:
+    """Why a worker cannot work; nothing if it can."""
+    if code != code_here():
+        return f"it has {code_here()}; expected {code}, as here"
     try:
-        store.summary(_MARK)
+        store.summary(LAYOUT)
     except EndtableError as error:
-        return str(error)
+        expected = "expected a folder that all workers share, or object storage, named by --store"
+        return f"it does not see the store: {error}; {expected}"
     return ""
 
 
@@ -109,31 +114,52 @@ def connected(options: ClusterOptions, max_memory: int | None = None) -> Iterato
 
     Raises:
         InvalidParameterError: there is no scheduler at that address.
-        BuildError: it has no workers.
+        BuildError: it has no workers, or there can be none here.
     """
-    with dask.config.set(_SETTINGS):
+    with dask.config.set(_SETTINGS), _quiet(), ExitStack() as stack:
         if options.scheduler is None:
             count = options.workers or cores()
             memory = (max_memory or usable_memory()) // count
-            with (
-                LocalCluster(
-                    n_workers=count,
-                    threads_per_worker=1,
-                    memory_limit=memory,
-                    host="127.0.0.1",
-                    dashboard_address="127.0.0.1:0",
-                ) as cluster,
-                Client(cluster) as client,
-            ):
-                yield _measured(client)
-            return
-        try:
-            client = Client(options.scheduler, timeout=_TIMEOUT)
-        except (OSError, ValueError) as error:
-            expected = f"the address of a Dask scheduler, as in tcp://host:8786 ({said(error)})"
-            raise InvalidParameterError("scheduler", options.scheduler, expected) from None
-        with client:
-            yield _measured(client)
+            try:
+                cluster = stack.enter_context(
+                    LocalCluster(
+                        n_workers=count,
+                        threads_per_worker=1,
+                        memory_limit=memory,
+                        host="127.0.0.1",
+                        dashboard_address="127.0.0.1:0",
+                        silence_logs=_SILENT,
+                    )
+                )
+                client = stack.enter_context(Client(cluster))
+            except Exception as error:  # noqa: BLE001 - whatever Dask raises
+                raise BuildError(f"no cluster can be started here: {said(error)}") from None
+        else:
+            try:
+                client = stack.enter_context(Client(options.scheduler, timeout=_TIMEOUT))
+            except Exception as error:  # noqa: BLE001 - whatever Dask raises, and whoever answers there
+                expected = f"the address of a Dask scheduler, as in tcp://host:8786 ({said(error)})"
+                raise InvalidParameterError("scheduler", options.scheduler, expected) from None
+        yield _measured(client)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """What fails is told by us, in one sentence; Dask would print a traceback for each worker."""
+    # Its loggers have levels of their own, which follow its settings only when it is imported.
+    loggers = [
+        logging.getLogger(name)
+        for name in (*_LOGGERS, *logging.root.manager.loggerDict)
+        if name.partition(".")[0] in _LOGGERS
+    ]
+    before = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(_SILENT)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, before, strict=True):
+            logger.setLevel(level)
 
 
 def _measured(client: Client) -> Cluster:
@@ -174,15 +200,15 @@ class TaskRunner:
                 done.update((task.name, self.finished[task.name].summary) for task in tasks)
         return done
 
-    def lose(self, name: str) -> None:
-        """Have an object made again that is missing or damaged.
+    def lose(self, name: str, problem: str) -> None:
+        """Have an object made again that is missing or damaged, or whose worker did not survive it.
 
         Raises:
             BuildError: it was, a few times.
         """
         self._tries[name] = self._tries.get(name, 0) + 1
         if self._tries[name] > _TRIES or name not in self._tasks:
-            raise self._stopped(f"'{name}' in the store is lost or damaged again and again")
+            raise self._stopped(f"shard '{name}' failed again and again: {problem}")
         self._store.remove(name)
         self.finished.pop(name, None)
 
@@ -190,8 +216,8 @@ class TaskRunner:
         """Run what is left of some tasks; what turns out to be lost is made again first."""
         while left := [task for task in tasks if task.name not in self.finished]:
             lost = self._run_once(left, len(tasks), report)
-            for name in sorted(lost):
-                self.lose(name)
+            for name, problem in sorted(lost.items()):
+                self.lose(name, problem)
             earlier = [self._tasks[name][1] for name in sorted(lost)]
             self._run_stage([task for task in earlier if task not in tasks], silent)
 
@@ -215,15 +241,23 @@ class TaskRunner:
             found = zip(there, pool.map(summary, there), strict=True)
             self.finished.update((name, one) for name, one in found if one is not None)
 
-    def _run_once(self, tasks: Sequence[Task], total: int, report: Report) -> set[str]:
-        """Run tasks whose needs are among them or finished; returns objects that turned out to be lost.
+    def _run_once(self, tasks: Sequence[Task], total: int, report: Report) -> dict[str, str]:
+        """Run tasks whose needs are among them or finished; returns what was lost, and why.
 
         In the order of the list, of which the scheduler is told only so many tasks at a time.
         """
+        try:
+            return self._run_listed(tasks, total, report)
+        except EndtableError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever Dask raises
+            raise self._stopped(f"the cluster failed: {said(error)}") from None
+
+    def _run_listed(self, tasks: Sequence[Task], total: int, report: Report) -> dict[str, str]:
         waiting, token = iter(enumerate(tasks)), secrets.token_hex(4)
         running: dict[Future, Task] = {}
         known: dict[str, Future] = {}
-        lost: set[str] = set()
+        lost: dict[str, str] = {}
         left = len(tasks)
         report(total - left, total)
         with self._client.as_current():
@@ -250,24 +284,28 @@ class TaskRunner:
                         left -= 1
                         report(total - left, total)
                     else:
-                        lost.add(self._lost(future, task))
+                        name, problem = self._lost(future, task, tasks)
+                        lost[name] = problem
             finally:
-                self._client.cancel(list(running))
+                with suppress(Exception):  # the scheduler may be gone
+                    self._client.cancel(list(running))
 
-    def _lost(self, future: Future, task: Task) -> str:
-        """The object that a task missed; raises if it failed for another reason."""
+    def _lost(self, future: Future, task: Task, tasks: Sequence[Task]) -> tuple[str, str]:
+        """What must be done before a task can be, and why; raises if it failed for another reason."""
         if future.status == "cancelled":
             raise self._stopped("the scheduler is gone")
         error = future.exception()
         if isinstance(error, TaskFailedError):
             if error.lost:
-                return error.lost
+                return error.lost, error.problem
             if error.of_game:
                 raise GameError(f"{error.problem} (in shard '{error.task}')")
             raise self._stopped(f"shard '{error.task}' failed: {error.problem}")
         if isinstance(error, KilledWorker):
-            problem = f"workers died while they ran it, {error.last_worker.address} the last of them"
-            raise self._stopped(f"shard '{task.name}' failed: {problem}; perhaps memory was short")
+            # The key of the task, which may be one that this task needs, ends with its place.
+            died = tasks[error.task[-1]].name if isinstance(error.task, tuple) else task.name
+            last = error.last_worker.address
+            return died, f"workers died while they ran it, {last} the last; perhaps memory was short"
         raise self._stopped(f"shard '{task.name}' failed: {said(error)}")
 
     def _stopped(self, problem: str) -> BuildError:

@@ -145,6 +145,8 @@ class ShardsJob(Job):
         for low in range(shard.low, shard.high, self._shard):
             survey = f"survey/{low}-{min(low + self._shard, self._game.size)}"
             blocks = store.read(survey, "blocks")
+            places = blocks * self._block  # of shards that were joined, others are in the same one
+            blocks = blocks[(places < shard.low) | (places >= shard.high)]
             # Blocks that follow each other inside one object are read at once.
             places = blocks * self._block
             objects = places // self._shard

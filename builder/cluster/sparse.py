@@ -8,7 +8,7 @@ takes all of it back when the array is gone.
 from __future__ import annotations
 
 import mmap
-import sys
+import platform
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +16,11 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# More may be asked for than there is. Python names it from 3.13 on; this is the number on x86 and ARM.
-_NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+_MACHINES = ("x86_64", "aarch64")
+
+# More may be asked for than there is. Python does not name the flag before 3.13, and elsewhere it is
+# another or none.
+_NO_RESERVE = 0x4000 if platform.system() == "Linux" and platform.machine() in _MACHINES else 0
 
 
 def sparse_zeros(length: int, dtype: Any) -> NDArray[Any]:

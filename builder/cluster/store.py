@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -30,6 +31,7 @@ from builder.cluster.objects import (
     encode_object,
 )
 from lookup.errors import BuildError, InvalidParameterError
+from lookup.games.sources import said
 from lookup.locks import clear_folder
 
 if TYPE_CHECKING:
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from builder.parts import Encoded
+
+LAYOUT = "layout/shard"
+"""What whoever builds writes before all else: who does not see it does not see the store."""
 
 _TAIL_READ = 64 * 1024  # bytes that are read at first: the whole of most indices
 _RUN = 8 << 20  # stored bytes that are read at a time
@@ -73,13 +78,16 @@ class Traffic:
 class Store:
     """The objects of one build. Safe to share between threads, and pickled as its address.
 
-    `label` names the build: an object of another is never taken for one of this.
+    `label` names the build: an object of another is never taken for one of this. A folder must be
+    there before anything is written: one that vanished is not made again by whoever is late.
     """
 
     def __init__(self, url: str, label: str) -> None:
-        self.url, self.label = url, label
-        self.traffic = Traffic()
         self._system, self._root = _opened(url)
+        # Workers may stand in other folders: to them a path must say all.
+        self.url = url if self.folder is None else self._root
+        self.label = label
+        self.traffic = Traffic()
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Store, (self.url, self.label)
@@ -108,9 +116,12 @@ class Store:
     def __contains__(self, name: str) -> bool:
         """Whether there is such an object, be it damaged or not."""
         try:
-            return bool(self._system.exists(self._path(name)))
-        except OSError as error:
+            self._system.info(self._path(name))  # `exists` would call a store that fails empty
+        except FileNotFoundError:
+            return False
+        except Exception as error:  # noqa: BLE001 - whatever the library of a store raises
             raise self._failed("read", error) from None
+        return True
 
     def write(
         self,
@@ -154,7 +165,9 @@ class Store:
             raise LostObjectError(name, self.url, "is missing") from None
         except DamagedError as error:
             raise LostObjectError(name, self.url, str(error)) from None
-        except OSError as error:
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - whatever the library of a store raises
             raise self._failed("read", error) from None
 
     def read(
@@ -227,7 +240,7 @@ class Store:
             self._system.rm_file(self._path(name))
         except FileNotFoundError:
             pass
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library of a store raises
             raise self._failed("written", error) from None
 
     def empty(self) -> None:
@@ -237,12 +250,13 @@ class Store:
                 clear_folder(self.folder)
             elif self._system.exists(self._root):
                 self._system.rm(self._root, recursive=True)
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library of a store raises
             raise self._failed("written", error) from None
 
     def clear(self) -> None:
-        """Remove the whole store."""
-        self.empty()
+        """Remove the whole store, as far as that can be: nobody needs it any more."""
+        with suppress(StoreError):
+            self.empty()
         if self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -268,7 +282,7 @@ class Store:
             data: bytes = self._system.cat_file(self._path(name), start=low, end=high)
         except FileNotFoundError:
             raise LostObjectError(name, self.url, "is missing") from None
-        except OSError as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library of a store raises
             raise self._failed("read", error) from None
         self.traffic.add(read=len(data))
         return data
@@ -282,7 +296,7 @@ class Store:
                     written += len(piece)
             return written
         final = Path(path)
-        final.parent.mkdir(parents=True, exist_ok=True)
+        final.parent.mkdir(exist_ok=True)
         temporary = final.parent / f".{final.name}.{secrets.token_hex(4)}.tmp"
         try:
             with temporary.open("wb") as file:
@@ -313,7 +327,7 @@ def _opened(url: str) -> tuple[Any, str]:
     """
     try:
         system, path = fsspec.core.url_to_fs(url)
-    except (ImportError, ValueError) as error:
-        expected = "a folder, or a URL that fsspec knows, such as s3://bucket/folder"
-        raise InvalidParameterError("store", url, f"{expected} ({error})") from None
+    except Exception as error:  # noqa: BLE001 - whatever the library of a store raises
+        expected = f"a folder, or a URL that fsspec knows, such as s3://bucket/folder ({said(error)})"
+        raise InvalidParameterError("store", url, expected) from None
     return system, path.rstrip("/")

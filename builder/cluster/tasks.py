@@ -7,15 +7,17 @@ that file, which a worker on another machine does not have.
 from __future__ import annotations
 
 import pickle
-import resource
+import socket
 import tempfile
 import time
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import zstandard
+
 from builder.build import code_digest
-from builder.cluster.store import LostObjectError
+from builder.cluster.store import LAYOUT, LostObjectError
 from lookup import __version__, processes
 from lookup.errors import EndtableError, GameError
 from lookup.games.sources import failed_at, said
@@ -40,7 +42,7 @@ class Handed(NamedTuple):
         found = processes.found_by(type(game))
         path = found.rpartition(":")[0] if isinstance(found, str) else ""
         text = Path(path).read_bytes() if path else b""
-        return cls(pickle.dumps(work), path, text, code_digest())
+        return cls(pickle.dumps(work), path, text, code_here())
 
     def unpacked(self) -> Work:
         """The work, in the process of a worker.
@@ -48,18 +50,34 @@ class Handed(NamedTuple):
         Raises:
             GameError: the game cannot be had there.
         """
-        if self.code != code_digest():
-            raise GameError(
-                f"a worker has other code of Endtable than whoever builds, which is {__version__}: "
-                "expected the same version everywhere"
-            )
+        if self.code != code_here():
+            raise GameError(f"{socket.gethostname()} has {code_here()}: expected {self.code}, as here")
         if self.path:
             processes.moved[self.path] = _local(self.path, self.text)
-        work: Work = pickle.loads(self.work)  # noqa: S301 - Dask itself hands over pickled functions
-        return work
+        return _unpacked(self)
 
 
 @cache
+def code_here() -> str:
+    """What must be the same everywhere, or tables would not be: our code, and what compresses."""
+    compressor = ".".join(map(str, zstandard.ZSTD_VERSION))
+    return f"endtable {__version__} ({code_digest()[:12]}) with zstd {compressor}"
+
+
+@lru_cache(maxsize=4)  # one of each stage at most: rules that were compiled for one task serve all
+def _unpacked(handed: Handed) -> Work:
+    try:
+        work: Work = pickle.loads(handed.work)  # noqa: S301 - Dask itself hands over pickled functions
+    except EndtableError:
+        raise
+    except Exception as error:  # noqa: BLE001 - whatever a module of somebody else raises
+        raise GameError(f"{socket.gethostname()} cannot load the game: {said(error)}") from None
+    return work
+
+
+_copies: dict[tuple[str, bytes], tempfile.TemporaryDirectory[str]] = {}
+
+
 def _local(path: str, text: bytes) -> str:
     """Where a user's file is in this process: where it was, or in a folder of its own."""
     here = Path(path)
@@ -68,8 +86,11 @@ def _local(path: str, text: bytes) -> str:
             return path
     except OSError:
         pass
-    copy = Path(tempfile.mkdtemp(prefix="endtable-")) / here.name
-    copy.write_bytes(text)
+    if (path, text) not in _copies:
+        _copies[path, text] = tempfile.TemporaryDirectory(prefix="endtable-")
+    copy = Path(_copies[path, text].name) / here.name
+    if not copy.exists():
+        copy.write_bytes(text)
     return str(copy)
 
 
@@ -111,6 +132,9 @@ def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
         handed.unpacked().run(task, store)
         summary = store.summary(task.name)
     except LostObjectError as error:
+        if LAYOUT not in store:  # it is not the object that is lost
+            problem = f"{socket.gethostname()} does not see the store '{store.url}'"
+            raise TaskFailedError(task.name, problem) from None
         raise TaskFailedError(task.name, str(error), error.name) from None
     except GameError as error:
         raise TaskFailedError(task.name, str(error), of_game=True) from None
@@ -121,5 +145,17 @@ def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
     except Exception as error:  # noqa: BLE001 - a user's rule may raise what it likes
         problem = f"{failed_at(error)} fails: {said(error)}"
         raise TaskFailedError(task.name, problem, of_game=True) from None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return Done(summary, time.perf_counter() - started, store.traffic.read, store.traffic.written, peak)
+    traffic = store.traffic
+    return Done(summary, time.perf_counter() - started, traffic.read, traffic.written, _peak())
+
+
+def _peak() -> int:
+    """The most memory that this process had so far, in bytes; 0 where the system does not say.
+
+    `getrusage` would say as well what the process had that started this one.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmHWM:")), 0)
