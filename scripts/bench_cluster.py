@@ -10,7 +10,6 @@ from __future__ import annotations
 import tempfile
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench_measure import Row, timed
@@ -39,7 +38,9 @@ GAME, SHARD_CELLS = Tactics(5, 6), 24
 WARM, WARM_CELLS = Tactics(2, 13), 22
 LARGE, LARGE_CELLS = Tactics(7, 6), 27
 SAMPLE_BITS = 6  # leading cells of 7x6 that the sampled shards may have empty
-MEMORY = 1 << 30  # of a task; far more than is used
+REMEMBERS = (
+    512 << 20
+)  # memory of a task that has room for all shards that were read; with 0 it has none
 LINK, STORE, TASKS, LATENCY = 125e6, 10e9, 1000.0, 0.0
 """What is assumed of the cluster that builds 7x6: bytes a second of a worker's link and of the whole
 store, tasks a second of the scheduler, seconds before a request is answered."""
@@ -61,7 +62,8 @@ class Measured(NamedTuple):
 
 def cluster_section(shop: Workshop) -> Iterator[Line]:  # noqa: ARG001 - as all sections
     """Runs of one and two workers against each other and the model; then the model alone."""
-    one, two = (_run(workers) for workers in (1, 2))
+    one, two = (_run(workers, 0) for workers in (1, 2))
+    quick, quicker = (_run(workers, REMEMBERS) for workers in (1, 2))
     graph = shard_graph(GAME, SHARD_CELLS)
     costs = replace(_sampled(GAME, SHARD_CELLS, 0), overhead=one.overhead)
     models = [simulate(graph, costs, Cluster(workers)) for workers in (1, 2)]
@@ -69,6 +71,9 @@ def cluster_section(shop: Workshop) -> Iterator[Line]:  # noqa: ARG001 - as all 
     _, here = timed(lambda: execute(BitsPlan(GAME, Engine.NUMBA), workers=1))
     yield Row(f"{name}, 1 worker", "one thread, no cluster", one.seconds, here, "s")
     yield Row(f"{name}, 2 workers", "1 worker", two.seconds, one.seconds, "s")
+    spare = "no room to remember shards"
+    yield Row(f"{name}, 1 worker that remembers shards", spare, quick.seconds, one.seconds, "s")
+    yield Row(f"{name}, 2 workers that remember shards", spare, quicker.seconds, two.seconds, "s")
     for count, run, model in zip((1, 2), (one, two), models, strict=True):
         yield from _against_model(f"{name}, {count} worker{'s' * (count > 1)}", run, model)
     yield from _traffic(name, one)
@@ -101,15 +106,15 @@ def _predictions(costs: TaskCosts) -> Iterator[Line]:
     yield from builds(shard_graph(LARGE, LARGE_CELLS), costs, cluster)
 
 
-def _run(workers: int) -> Measured:
-    """A build of 5x6 on so many workers, which have compiled before."""
+def _run(workers: int, memory: int) -> Measured:
+    """A build of 5x6 on so many workers, which have compiled before; a task may take so many bytes."""
     with _store() as warm, _store() as store:
         options = ClusterOptions(workers=workers)
         with connected(options) as cluster:
-            job = ShardsJob(WARM, Engine.NUMBA, 1 << WARM_CELLS, MEMORY)
+            job = ShardsJob(WARM, Engine.NUMBA, 1 << WARM_CELLS, 0)
             TaskRunner(cluster.client, WARM, warm, "").run(job, Progress.silent())
             runner = TaskRunner(cluster.client, GAME, store, "")
-            job = ShardsJob(GAME, Engine.NUMBA, 1 << SHARD_CELLS, MEMORY)
+            job = ShardsJob(GAME, Engine.NUMBA, 1 << SHARD_CELLS, memory)
             _, took = timed(lambda: runner.run(job, Progress.silent()))
         return Measured(took, list(runner.finished.values()))
 
@@ -127,4 +132,4 @@ def _sampled(game: Tactics, cells: int, bits: int) -> TaskCosts:
 @contextmanager
 def _store() -> Iterator[Store]:
     with tempfile.TemporaryDirectory() as folder:
-        yield Store(str(Path(folder) / "store"), "bench")
+        yield Store(folder, "bench")

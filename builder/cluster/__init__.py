@@ -8,6 +8,7 @@
     rounds.py     the job of games with loops: rounds in which shards send each other what they found;
                   `rounds_work.py` has the tasks, `rounds_kernels.py` their loops
     whole.py      the job of a game that one worker solves
+    recent.py     what tasks of a worker read last, decoded
     packing.py    the columns of the table from what a job left
     store.py      objects by name in a folder or in object storage; their form is in `objects.py`
     tasks.py      what runs on a worker

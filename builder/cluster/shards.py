@@ -17,6 +17,7 @@ import numpy as np
 from builder.cluster.job import Job, StoredPart, Task, totals_as_json, totals_from_json
 from builder.cluster.objects import LEVEL, Stretch
 from builder.cluster.order import joined_ranges
+from builder.cluster.recent import recent
 from builder.cluster.sparse import sparse_zeros
 from builder.cluster.survey import blocks_read
 from builder.compile import Engine
@@ -134,6 +135,8 @@ class ShardsJob(Job):
             stretch = plan.arrays[piece.array][piece.low : piece.high]
             chunk, level = stored.get(piece.array, (self._block * stretch.itemsize, LEVEL))
             arrays[piece.array] = Stretch(stretch, piece.low, min(chunk, stretch.nbytes), level)
+            if self._spare >= stretch.nbytes:
+                recent.put(self._key(store, piece), stretch.copy(), self._spare)
         store.write(task.name, {"totals": totals_as_json(plan.count(low, high))}, arrays)
 
     def _reads(self, plan: RangePlan, shard: Shard, store: Store) -> Iterator[Piece]:
@@ -160,9 +163,25 @@ class ShardsJob(Job):
 
     def _load(self, plan: RangePlan, piece: Piece, store: Store) -> None:
         """Fill in a stretch of an array."""
-        array = plan.arrays[piece.array]
+        target = plan.arrays[piece.array][piece.low : piece.high]
         name = self._name_of(piece.low * self._ratio(plan, piece.array))
-        store.read_into(name, piece.array, piece.low, array[piece.low : piece.high])
+        if self._spare < target.nbytes:
+            store.read_into(name, piece.array, piece.low, target)
+            return
+        key = self._key(store, piece)
+        target[:] = recent.get(
+            key, lambda: store.read(name, piece.array, piece.low, piece.high), self._spare
+        )
+
+    def _key(self, store: Store, piece: Piece) -> tuple[object, ...]:
+        return store.url, store.label, self._shard, piece
+
+    @property
+    def _spare(self) -> int:
+        """Bytes that a task leaves free; only masks say beforehand what one takes."""
+        if not isinstance(self._game, MaskGame):
+            return 0
+        return self._memory - mask.shard_memory(self._game, self._shard.bit_length() - 1)
 
     # --- the table --------------------------------------------------------------------------------
 

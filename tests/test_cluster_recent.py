@@ -1,0 +1,94 @@
+"""What a worker remembers of the arrays that its tasks read."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from builder.cluster import recent as module
+from builder.cluster.recent import Recent
+from builder.cluster.shards import ShardsJob
+from builder.cluster.store import Store
+from builder.compile import Engine
+from builder.solvers import mask
+from lookup.games.tactics import Tactics
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from numpy.typing import NDArray
+
+KIB = 1 << 10
+
+
+def array(value: int, size: int = KIB) -> NDArray[np.uint8]:
+    return np.full(size, value, np.uint8)
+
+
+def test_what_is_remembered_is_not_read_again() -> None:
+    recent, reads = Recent(), list[int]()
+
+    def read() -> NDArray[np.uint8]:
+        reads.append(1)
+        return array(7)
+
+    for _ in range(3):
+        assert (recent.get("a", read, 4 * KIB) == 7).all()
+    assert len(reads) == 1
+    recent.clear()
+    recent.get("a", read, 4 * KIB)
+    assert len(reads) == 2
+
+
+def test_those_used_last_stay_within_the_bytes() -> None:
+    recent = Recent()
+    for name in "abcd":
+        recent.put(name, array(ord(name)), 3 * KIB)
+    assert recent.bytes == 3 * KIB
+    again: list[str] = []
+    for name in "bacd":
+        recent.get(name, lambda name=name: again.append(name) or array(0), 3 * KIB)  # type: ignore[misc]  # both
+    # 'a' had to go when 'd' came; read again, it takes the place of 'c', and so on.
+    assert again == ["a", "c", "d"]
+    recent.put("e", array(1, 4 * KIB), 3 * KIB)
+    assert recent.bytes == 0
+
+
+def test_it_forgets_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT_SECONDS", 0.01)
+    recent, forgotten = Recent(), threading.Event()
+    clear = recent.clear
+
+    def told() -> None:
+        clear()
+        forgotten.set()
+
+    monkeypatch.setattr(recent, "clear", told)
+    recent.put("a", array(1), KIB)
+    assert forgotten.wait(60)
+    assert recent.bytes == 0
+
+
+def test_tasks_read_each_shard_once_if_there_is_room(tmp_path: Path) -> None:
+    game, cells = Tactics(2, 10), 16
+    task = mask.shard_memory(game, cells)
+    read = {}
+    for name, memory in {"tight": task, "roomy": task + game.size}.items():
+        module.recent.clear()
+        (tmp_path / name).mkdir()
+        store = Store(str(tmp_path / name), name)
+        job = ShardsJob(game, Engine.PYTHON, 1 << cells, memory)
+        for tasks in job.stages({}):
+            for one in tasks:
+                job.run(one, store)
+        read[name] = store.traffic.read
+        assert module.recent.bytes <= memory - task
+    assert read["roomy"] == 0 < read["tight"]
+    contents = [
+        {path.name: path.read_bytes()[:-4096] for path in (tmp_path / name / "solve").iterdir()}
+        for name in read
+    ]
+    assert contents[0].keys() == contents[1].keys()
