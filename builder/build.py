@@ -282,16 +282,23 @@ def rough_seconds(game: Game, engine: Engine | None = None) -> float:
 
 
 def verified(
-    temporary: Path, game: Game, engine: Engine, progress: Progress, max_memory: int | None
+    temporary: Path,
+    game: Game,
+    engine: Engine,
+    progress: Progress,
+    max_memory: int | None,
+    chunks: int | None = None,
 ) -> TableReader:
     """Verify a table that has no name yet; errors call it by the table's.
+
+    `chunks` is of how many chunks at most it is known where they are, if that is less than all.
 
     Raises:
         VerificationError: it contradicts the rules.
     """
     # A build that was forced has been told that this may not fit.
     memory = usable_memory() if max_memory is None else min(max_memory, usable_memory())
-    memory = max(memory, verify.memory_needed(game, solver_of(game).record_bytes))
+    memory = max(memory, verify.memory_needed(game, solver_of(game).record_bytes, chunks))
     try:
         with progress.stage(f"{game.table_name}: verify") as report:
             found = verify.verify_file(temporary, engine, report, memory=memory, rules=game, brief=True)

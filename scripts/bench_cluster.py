@@ -38,9 +38,7 @@ GAME, SHARD_CELLS = Tactics(5, 6), 24
 WARM, WARM_CELLS = Tactics(2, 13), 22
 LARGE, LARGE_CELLS = Tactics(7, 6), 27
 SAMPLE_BITS = 6  # leading cells of 7x6 that the sampled shards may have empty
-REMEMBERS = (
-    512 << 20
-)  # memory of a task that has room for all shards that were read; with 0 it has none
+REMEMBERS = 512 << 20  # bytes of a task, with room for all shards that were read; with 0 there is none
 LINK, STORE, TASKS, LATENCY = 125e6, 10e9, 1000.0, 0.0
 """What is assumed of the cluster that builds 7x6: bytes a second of a worker's link and of the whole
 store, tasks a second of the scheduler, seconds before a request is answered."""

@@ -27,7 +27,7 @@ from builder.cluster.engine import TaskRunner, connected
 from builder.cluster.packing import PackWork
 from builder.cluster.store import LAYOUT, LostObjectError, Store
 from builder.declarations import check_declarations
-from builder.folder import write_folder
+from builder.folder import PART_BYTES, write_folder
 from builder.limits import BEYOND, Needs, available_memory
 from builder.solvers.solution import slices
 from builder.workers import Workers
@@ -37,7 +37,8 @@ from lookup.atomic import put_folder_in_place, put_in_place, temporary_beside
 from lookup.blocks import dtype_of
 from lookup.disk import available_disk
 from lookup.errors import BuildError, InvalidParameterError, TableFileError, VerificationError
-from lookup.format import TableInfo, canonical
+from lookup.folder import MOST_OPEN
+from lookup.format import CHUNK_BYTES_LARGE, TableInfo, canonical
 from lookup.locks import hold_folder
 from lookup.manifest import PARTS_SUFFIX
 from lookup.tablebase import SUFFIX
@@ -57,6 +58,9 @@ if TYPE_CHECKING:
 FOLDER_BYTES = 16 << 30
 """Tables with more packed bytes than this are a folder of parts."""
 
+_OPEN_CHUNKS = (
+    MOST_OPEN * PART_BYTES // CHUNK_BYTES_LARGE
+)  # of a folder: not all parts are open at once
 _RUN = 16  # chunks that a thread reads from the store at a time
 _CLIENT_BYTES = 256 << 20  # what this process takes besides: Dask, and chunks on their way
 
@@ -189,13 +193,18 @@ class ClusterBuild:
         with self.progress.stage(f"{info.name}: write", "bytes") as report:
             digest = write_folder(temporary, info, columns, chunks, report, digests=chunks.digests)
         try:
-            fresh = build.verified(temporary, game, engine, self.progress, self.max_memory)
+            fresh = build.verified(
+                temporary, game, engine, self.progress, self.max_memory, _OPEN_CHUNKS
+            )
         except (VerificationError, TableFileError):
             shutil.rmtree(temporary, ignore_errors=True)
             raise
         unchanged = build.holds_same(path, fresh, game)
         if not unchanged:
             put_folder_in_place(temporary, path)
+            (folder / f"{info.name}{SUFFIX}").unlink(
+                missing_ok=True
+            )  # an older one, which would be found first
         shutil.rmtree(temporary, ignore_errors=True)
         return path, info, digest, not unchanged
 
@@ -254,10 +263,12 @@ class _Chunks:
 def needed_here(game: Game, folder: Path, max_memory: int | None = None) -> Needs:
     """What a build on a cluster needs of this machine, and what there is: all but the workers."""
     solver, size = build.solver_of(game), min(game.size, BEYOND)
+    packed = size // 8 if solver is build.OUTCOMES_ALONE else size * solver.record_bytes
+    chunks = _OPEN_CHUNKS if packed > FOLDER_BYTES else None
     return Needs(
         game.table_name,
         game.size,
-        _CLIENT_BYTES + verify.memory_needed(game, solver.record_bytes),
+        _CLIENT_BYTES + verify.memory_needed(game, solver.record_bytes, chunks),
         available_memory(max_memory),
         int(size * solver.table_bytes),
         available_disk(folder),
