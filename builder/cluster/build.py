@@ -58,9 +58,7 @@ if TYPE_CHECKING:
 FOLDER_BYTES = 16 << 30
 """Tables with more packed bytes than this are a folder of parts."""
 
-_OPEN_CHUNKS = (
-    MOST_OPEN * PART_BYTES // CHUNK_BYTES_LARGE
-)  # of a folder: not all parts are open at once
+_OPEN_CHUNKS = MOST_OPEN * PART_BYTES // CHUNK_BYTES_LARGE  # of a folder, whose other parts are closed
 _RUN = 16  # chunks that a thread reads from the store at a time
 _CLIENT_BYTES = 256 << 20  # what this process takes besides: Dask, and chunks on their way
 
@@ -202,9 +200,8 @@ class ClusterBuild:
         unchanged = build.holds_same(path, fresh, game)
         if not unchanged:
             put_folder_in_place(temporary, path)
-            (folder / f"{info.name}{SUFFIX}").unlink(
-                missing_ok=True
-            )  # an older one, which would be found first
+            # An older file would be found before the folder.
+            (folder / f"{info.name}{SUFFIX}").unlink(missing_ok=True)
         shutil.rmtree(temporary, ignore_errors=True)
         return path, info, digest, not unchanged
 
