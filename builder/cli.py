@@ -46,7 +46,7 @@ from lookup.progress import Progress
 from lookup.tablebase import GIVEN, SearchedFolder
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from lookup.games.base import Game
@@ -235,13 +235,9 @@ def _usage(game: type[Game]) -> str:
 
 def _build(games: Iterable[Game], options: Options) -> list[Built]:
     """Build tables one after the other; say of each what it needs, and print a line for it."""
-    build_one = _on_cluster(options) if options.engine == BuildEngine.DASK else _here(options)
+    builds = _on_cluster if options.engine == BuildEngine.DASK else _here
     tables: list[Built] = []
-    for game in games:
-        if game.work >= WORTH_COMPILING and not has_numba():
-            hint = "building without numba, about ten times slower: see extra 'fast' in the README"
-            typer.echo(f"{game.table_name}: {hint}", err=True)
-        built = build_one(game)
+    for built in builds(list(games), options):
         tables.append(built)
         if not options.as_json:
             state = "built" if built.changed else "unchanged"
@@ -254,28 +250,32 @@ def _build(games: Iterable[Game], options: Options) -> list[Built]:
     return tables
 
 
-def _here(options: Options) -> Callable[[Game], Built]:
-    """Builds on this machine."""
+def _here(games: Sequence[Game], options: Options) -> Iterator[Built]:
+    """Build tables on this machine."""
     engine = Engine(options.engine) if options.engine else None
     out, max_memory, force = options.out, options.max_memory, options.force
     for flag in ("scheduler", "store", "workers"):
         if getattr(options, flag) is not None:
             raise typer.BadParameter(f"--{flag} is for --engine dask, which was not asked for")
     progress = Progress.on_terminal()
-
-    def build_one(game: Game) -> Built:
+    for game in games:
+        _warn_of_slowness(game)
         needs = estimate(game, out, engine, max_memory)
         needs.require(force=force)
         typer.echo(needs, err=True)
-        return build_table(
+        yield build_table(
             game, out, engine=engine, progress=progress, max_memory=max_memory, force=force
         )
 
-    return build_one
+
+def _warn_of_slowness(game: Game) -> None:
+    if game.work >= WORTH_COMPILING and not has_numba():
+        hint = "building without numba, about ten times slower: see extra 'fast' in the README"
+        typer.echo(f"{game.table_name}: {hint}", err=True)
 
 
-def _on_cluster(options: Options) -> Callable[[Game], Built]:
-    """Builds on a Dask cluster."""
+def _on_cluster(games: Sequence[Game], options: Options) -> Iterator[Built]:
+    """Build tables on a Dask cluster."""
     try:
         from builder.cluster.build import (
             ClusterBuild,
@@ -288,19 +288,20 @@ def _on_cluster(options: Options) -> Callable[[Game], Built]:
     if options.workers is not None and options.workers < 1:
         raise InvalidParameterError("workers", options.workers, "1 or more")
     command = shlex.join(["build-tables", *sys.argv[1:]])
-    cluster = ClusterBuild(
+    build = ClusterBuild(
         ClusterOptions(options.scheduler, options.store, options.workers, command),
         Progress.on_terminal(),
         options.max_memory,
         options.force,
         say=lambda line: typer.echo(line, err=True),
     )
-
-    def build_one(game: Game) -> Built:
-        typer.echo(needed_here(game, options.out, options.max_memory), err=True)
-        return cluster.table(game, options.out)
-
-    return build_one
+    for game in games:  # what cannot be done is said before a cluster is started for it
+        build.prepared(game, options.out)
+    with build.connected() as cluster:
+        for game in games:
+            _warn_of_slowness(game)
+            typer.echo(needed_here(game, options.out, options.max_memory), err=True)
+            yield build.table_on(cluster, game, options.out)
 
 
 def _built_fields(built: Built) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import zstandard
 
 from builder import build, verify
-from builder.cluster.choice import job_of, shard_size
+from builder.cluster.choice import job_of, require_task, shard_size
 from builder.cluster.engine import TaskRunner, connected
 from builder.cluster.packing import PackWork
 from builder.cluster.store import LAYOUT, LostObjectError, Store
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from builder.cluster.engine import ClusterOptions
+    from builder.cluster.engine import Cluster, ClusterOptions
     from builder.cluster.job import Job, StoredPart
     from builder.compile import Engine
     from builder.parts import Encoded
@@ -67,7 +67,7 @@ _CLIENT_BYTES = 256 << 20  # what this process takes besides: Dask, and chunks o
 class ClusterBuild:
     """How a build is run: `builder.build.build_table` says what the common ones mean.
 
-    `say` is told where Dask's own page is. `shard` cuts the game into shards of so many indices, a
+    `say` is told what the cluster has, and where Dask's own page about it is. `shard` cuts the game into shards of so many indices, a
     power of two. Tables of more than `folder_bytes` packed bytes become a folder of parts.
     """
 
@@ -80,30 +80,56 @@ class ClusterBuild:
     folder_bytes: int = FOLDER_BYTES
 
     def table(self, game: Game, folder: Path) -> build.Built:
+        """Build the table of a game into a folder; see `table_on`."""
+        self.prepared(game, folder)  # what cannot be done is said before a cluster is started for it
+        with self.connected() as cluster:
+            return self.table_on(cluster, game, folder)
+
+    @contextmanager
+    def connected(self) -> Iterator[Cluster]:
+        """The cluster, to build several tables on.
+
+        Raises:
+            InvalidParameterError: there is no such scheduler.
+            BuildError: it has no workers.
+        """
+        with connected(self.options, self.max_memory) as cluster:
+            self.say(f"cluster: {cluster}")
+            yield cluster
+
+    def prepared(self, game: Game, folder: Path) -> Engine:
+        """What runs the rules of a game, whose table can be built as far as is known here.
+
+        Raises:
+            BuildError: it cannot.
+            GameError: the game breaks the contract.
+        """
+        check_declarations(game)
+        needed_here(game, folder, self.max_memory).require(force=self.force)
+        path = folder / f"{game.table_name}{SUFFIX}"
+        if path.is_dir():
+            raise BuildError(f"'{path}' cannot be written: it is a folder")
+        return build.checked_engine(game, None)
+
+    def table_on(self, cluster: Cluster, game: Game, folder: Path) -> build.Built:
         """Build the table of a game into a folder.
 
         Whatever was finished before a failure, or before this process was killed, is found in the store
         and not done again.
 
         Raises:
-            InvalidParameterError: there is no such scheduler, or no such store.
+            InvalidParameterError: there is no such store.
             BuildError: a task failed, or something is missing; says how to go on.
             GameError: the game breaks the contract.
             VerificationError: the result contradicts the rules; nothing was put in place.
         """
         started = time.perf_counter()
-        check_declarations(game)
-        needed_here(game, folder, self.max_memory).require(force=self.force)
-        engine = build.checked_engine(game, None)
+        engine = self.prepared(game, folder)
         path = folder / f"{game.table_name}{SUFFIX}"
-        if path.is_dir():
-            raise BuildError(f"'{path}' cannot be written: it is a folder")
         with (
             build.explained_failures(game, path, engine),
             _held(_store(game, folder, self.options.store)) as store,
-            connected(self.options, self.max_memory) as cluster,
         ):
-            self.say(f"{game.table_name}: {cluster}")
             with temporary_beside(path):
                 pass  # a folder that cannot be written is found before the work
             cut = self._cut(game, engine, cluster.memory, store)
@@ -120,10 +146,15 @@ class ClusterBuild:
         return build.Built(*built, time.perf_counter() - started)
 
     def _cut(self, game: Game, engine: Engine, memory: int, store: Store) -> int | None:
-        """The size of a shard: that of an earlier run, whose objects are of no use otherwise."""
+        """The size of a shard: that of an earlier run, whose objects are of no use otherwise.
+
+        Raises:
+            BuildError: its tasks do not fit into the memory that there is now.
+        """
         try:
             cut: int | None = store.summary(LAYOUT)["shard"]
             if self.shard in (None, cut):
+                require_task(game, engine, cut, memory, f" as it was cut in '{store.url}'")
                 return cut
         except LostObjectError:
             pass

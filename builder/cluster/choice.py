@@ -23,10 +23,8 @@ SMALL = 1 << 20
 """Games of up to this `Game.work` are one task: to cut them would take longer than to solve them."""
 
 _FEWEST = 6  # two to the power of so many shards keep some workers busy, if they are not too small
-_LARGEST_SHARD = 28
-_LEAST_SHARD = 16
-_OTHER_KINDS = 1 << 22  # indices of a shard of other kinds, at most
-_INDEX_BYTES = 16  # that an index of such a shard may take, and what it reads as much again
+_LARGEST_CELLS, _LARGEST_RANGE, _LEAST_CELLS = 28, 22, 16  # powers of two that a shard has as indices
+_INDEX_BYTES = 64  # that an index of a range takes, and all that it reads
 
 
 def shard_size(game: Game, engine: Engine, memory: int) -> int | None:
@@ -35,20 +33,43 @@ def shard_size(game: Game, engine: Engine, memory: int) -> int | None:
     Raises:
         BuildError: nothing of it fits.
     """
-    solver = solver_of(game)
-    needed = solver.memory_needed(game, engine)
-    fits = needed + int(min(game.size, BEYOND) * solver.table_bytes) <= memory
-    if fits and game.work <= SMALL:
+    is_small = game.work <= SMALL and task_memory(game, engine, None) <= memory
+    if is_small or game.solver == "heaps" or game.filling is not None:
+        require_task(game, engine, None, memory)
         return None
+    if game.solver not in KINDS:
+        return rounds.shard_for(game, engine, memory)
+    largest = _LARGEST_CELLS if isinstance(game, MaskGame) else _LARGEST_RANGE
+    cells = min(largest, max(_LEAST_CELLS, (game.size - 1).bit_length() - _FEWEST))
+    while cells > _LEAST_CELLS and task_memory(game, engine, 1 << cells) > memory:
+        cells -= 1
+    require_task(game, engine, 1 << cells, memory)
+    return 1 << cells
+
+
+def task_memory(game: Game, engine: Engine, shard: int | None) -> int:
+    """About how many bytes a task takes, of a game cut into shards of so many indices or not at all."""
+    if shard is None:
+        solver = solver_of(game)
+        return solver.memory_needed(game, engine) + int(min(game.size, BEYOND) * solver.table_bytes)
     if isinstance(game, MaskGame):
-        return _mask_shard(game, memory)
+        return mask.shard_memory(game, shard.bit_length() - 1)
     if game.solver in KINDS:
-        return _range_shard(game, memory)
-    if game.solver == "heaps" or game.filling is not None:
-        if not fits:
-            raise _too_large(game, needed, memory)
-        return None
-    return rounds.shard_for(game, engine, memory)
+        return _INDEX_BYTES * shard
+    return rounds.memory_needed(game, engine, shard)
+
+
+def require_task(game: Game, engine: Engine, shard: int | None, memory: int, how: str = "") -> None:
+    """Refuse tasks that do not fit into so many bytes.
+
+    Raises:
+        BuildError: they do not.
+    """
+    if (needed := task_memory(game, engine, shard)) > memory:
+        raise BuildError(
+            f"a task of {game.table_name}{how} takes {sized(needed)} of memory, and may take "
+            f"{sized(max(0, memory))}: expected workers with more memory"
+        )
 
 
 def job_of(game: Game, engine: Engine, shard: int | None, memory: int) -> Job:
@@ -58,26 +79,3 @@ def job_of(game: Game, engine: Engine, shard: int | None, memory: int) -> Job:
     if game.solver in KINDS:
         return ShardsJob(game, engine, shard, memory)
     return rounds.RoundsJob(game, engine, shard)
-
-
-def _mask_shard(game: MaskGame, memory: int) -> int:
-    cells = min(_LARGEST_SHARD, max(_LEAST_SHARD, game.cells - _FEWEST))
-    while mask.shard_memory(game, cells) > memory:
-        cells -= 1
-        if cells < _LEAST_SHARD:
-            raise _too_large(game, mask.shard_memory(game, _LEAST_SHARD), memory)
-    return 1 << cells
-
-
-def _range_shard(game: Game, memory: int) -> int:
-    most = min(_OTHER_KINDS, memory // (4 * _INDEX_BYTES), max(game.size >> _FEWEST, 1 << _LEAST_SHARD))
-    if most < 1 << _LEAST_SHARD:
-        raise _too_large(game, 4 * _INDEX_BYTES << _LEAST_SHARD, memory)
-    return 1 << most.bit_length() - 1
-
-
-def _too_large(game: Game, needed: int, memory: int) -> BuildError:
-    return BuildError(
-        f"a task of {game.table_name} needs {sized(needed)} of memory, and may take {sized(memory)}: "
-        "expected workers with more memory"
-    )
