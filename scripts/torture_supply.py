@@ -29,7 +29,7 @@ EXTRAS = ("fast", "serve", "parquet", "cluster")
 """Those of users."""
 KIND = "tests with the oldest versions"
 TESTS = (
-    "binding", "blocks", "build", "bundle", "catalogue", "clock", "compile", "concurrency",
+    "binding", "blocks", "build", "bundle", "catalogue", "clock", "cluster", "compile", "concurrency",
     "distance_solver", "export", "fetch", "grundy_solver", "hdf5", "heaps_solver", "lookup_command",
     "mask_solver", "openapi", "parquet", "progress", "retrograde_solver", "service", "steps_solver",
     "table", "verify",

@@ -67,7 +67,7 @@ _CLIENT_BYTES = 256 << 20  # what this process takes besides: Dask, and chunks o
 class ClusterBuild:
     """How a build is run: `builder.build.build_table` says what the common ones mean.
 
-    `say` is told what the cluster has, and where Dask's own page about it is. `shard` cuts the game into
+    `say` is told what the cluster has, and where Dask's own page about it is. `shard` cuts a game into
     shards of so many indices, a power of two. Tables of more than `folder_bytes` packed bytes become a
     folder of parts.
     """
