@@ -6,16 +6,24 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from builder.cluster.store import Store
+
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from numpy.typing import NDArray
 
     from builder.cluster.job import Job, Summary, Task
-    from builder.cluster.store import Store
     from builder.solvers.solution import Solution
     from lookup.format import Column, Totals
+
+
+def new_store(folder: Path) -> Store:
+    """A store in a folder, which is made: a store never makes its own."""
+    folder.mkdir()
+    return Store(str(folder), "a build")
 
 
 class Finished(NamedTuple):

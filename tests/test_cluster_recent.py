@@ -10,10 +10,10 @@ import numpy as np
 from builder.cluster import recent as module
 from builder.cluster.recent import Recent
 from builder.cluster.shards import ShardsJob
-from builder.cluster.store import Store
 from builder.compile import Engine
 from builder.solvers import mask
 from lookup.games.tactics import Tactics
+from tests.cluster_here import new_store
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -86,8 +86,7 @@ def test_tasks_read_each_shard_once_if_there_is_room(tmp_path: Path) -> None:
     read = {}
     for name, memory in {"tight": task, "roomy": task + game.size}.items():
         module.recent.clear()
-        (tmp_path / name).mkdir()
-        store = Store(str(tmp_path / name), "a build")
+        store = new_store(tmp_path / name)
         job = ShardsJob(game, Engine.PYTHON, 1 << cells, memory)
         for tasks in job.stages({}):
             for one in tasks:

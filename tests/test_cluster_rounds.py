@@ -23,7 +23,7 @@ from lookup.games.examples.morris import ThreeMensMorris
 from lookup.games.examples.tictactoe import TicTacToe
 from lookup.games.rota import Rota
 from lookup.values import Outcome
-from tests.cluster_here import finish, run_stages
+from tests.cluster_here import finish, new_store, run_stages
 from tests.graph_game import GraphGame
 from tests.loopy_games import Hanoi, RookEnding
 from tests.solving import solve
@@ -40,7 +40,7 @@ LOSS, DRAW, WIN = Outcome.LOSS, Outcome.DRAW, Outcome.WIN
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    return Store(str(tmp_path / "store"), "a build")
+    return new_store(tmp_path / "store")
 
 
 class Maze(GraphGame):
@@ -88,7 +88,7 @@ def test_random_graphs_in_any_order_and_some_tasks_twice(
     shard: int, seeds: range, tmp_path: Path
 ) -> None:
     for seed in seeds:
-        store = Store(str(tmp_path / str(seed)), "a build")
+        store = new_store(tmp_path / str(seed))
         assert agrees(random_graph(seed), Engine.PYTHON, shard, store, seed), seed
 
 

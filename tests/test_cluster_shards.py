@@ -31,7 +31,7 @@ from lookup.games.sticks_heaps import SticksRun
 from lookup.games.sticks_special import SticksSpecial
 from lookup.games.tactics import Tactics
 from lookup.games.winners_losers import WinnersLosers
-from tests.cluster_here import finish, run_stages
+from tests.cluster_here import finish, new_store, run_stages
 from tests.own_games import own_game
 from tests.solving import solve
 from tests.test_grundy_solver import NIM, SPLIT, Impartial, random_graph
@@ -44,8 +44,7 @@ MEMORY = 1 << 30
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    (tmp_path / "store").mkdir()
-    return Store(str(tmp_path / "store"), "a build")
+    return new_store(tmp_path / "store")
 
 
 def require_same(game: Game, engine: Engine, shard: int, store: Store, step: int | None = None) -> None:

@@ -38,8 +38,7 @@ def numbers(length: int, dtype: Any = np.uint16, seed: int = 1) -> Any:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
-    (tmp_path / "store").mkdir()
-    return Store(str(tmp_path / "store"), "a build")
+    return new_store(tmp_path / "store")
 
 
 @pytest.fixture

@@ -66,10 +66,12 @@ class StoredArray(NamedTuple):
 
 
 class Index(NamedTuple):
-    """What an object holds."""
+    """What an object holds, and its last bytes, all of a small one: `tail`, from `begin` on."""
 
     summary: dict[str, Any]
     arrays: dict[str, StoredArray]
+    tail: bytes
+    begin: int
 
 
 def encode_object(
@@ -130,7 +132,7 @@ def decode_index(
         first = end
     if offset != begin:
         raise DamagedError("is not as long as its index says")
-    return Index(said["summary"], arrays)
+    return Index(said["summary"], arrays, tail, known)
 
 
 def decode_chunk(array: StoredArray, number: int, stored: bytes) -> bytes:

@@ -271,7 +271,10 @@ class Store:
         while first < end:
             last = max(first + 1, int(np.searchsorted(ends, ends[first] + _RUN)) - 1)
             last = min(last, end)
-            run = self._bytes(name, int(ends[first]), int(ends[last]))
+            if ends[first] >= index.begin:
+                run = index.tail[int(ends[first]) - index.begin : int(ends[last]) - index.begin]
+            else:
+                run = self._bytes(name, int(ends[first]), int(ends[last]))
             for number in range(first, last):
                 begin = int(ends[number] - ends[first])
                 yield number, run[begin : begin + int(stored.sizes[number])]
