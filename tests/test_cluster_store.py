@@ -26,6 +26,7 @@ from builder.cluster.objects import Stretch
 from builder.cluster.store import LostObjectError, Store, StoreError
 from builder.parts import encode_chunk
 from lookup.errors import InvalidParameterError
+from tests.cluster_here import new_store
 from tests.conftest import ROOT
 
 CHUNK = 512
