@@ -51,7 +51,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, unit: str = "positions") -> Iterator[Report]:
-        """One stage of work: yields the function to report steps to. Shards are few: they are counted."""
+        """One stage of work: yields the function to report steps to. Shards are counted."""
         started = logged = time.monotonic()
         first: int | None = None
         bars: Bars | None = None

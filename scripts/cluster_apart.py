@@ -12,13 +12,18 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import psutil
 
+from lookup.progress import SHARDS, Progress, silent
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterator, Mapping
+
+    from lookup.progress import Report
 
 ROOT = Path(__file__).parent.parent
 
@@ -86,6 +91,21 @@ class ApartCluster:
         except ProcessLookupError:
             return
         self._process.wait()
+
+
+class Hooked(Progress):
+    """Progress that calls a function when a stage begins and with each shard: its kind, how many."""
+
+    def __init__(self, hook: Callable[[str, int], None]) -> None:
+        super().__init__()
+        self._hook = hook
+
+    @contextmanager
+    def stage(self, name: str, unit: str = "positions") -> Iterator[Report]:
+        """Tells the hook."""
+        kind = name.partition(": ")[2]
+        self._hook(kind, 0)
+        yield (lambda done, _: self._hook(kind, done)) if unit == SHARDS else silent
 
 
 def kill_one(worker: psutil.Process) -> bool:

@@ -159,7 +159,8 @@ def test_what_kills_its_workers_again_and_again(store: Store) -> None:
         runner.lose(name, problem)
     words = (
         r"shard 'solve/448-512' failed again and again: workers died while they ran it, "
-        r"tcp://10.0.0.9:4000 the last; perhaps memory was short; 0 finished .*; go on with: build-tables tactics"
+        r"tcp://10.0.0.9:4000 the last; perhaps memory was short; 0 finished .*; "
+        r"go on with: build-tables tactics"
     )
     with pytest.raises(BuildError, match=words):
         runner.lose(name, problem)

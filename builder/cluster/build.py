@@ -96,14 +96,14 @@ class ClusterBuild:
         path = folder / f"{game.table_name}{SUFFIX}"
         if path.is_dir():
             raise BuildError(f"'{path}' cannot be written: it is a folder")
+        with build.explained_failures(game, path, engine), temporary_beside(path):
+            pass  # a folder that cannot be written is found before the work
         with (
             build.explained_failures(game, path, engine),
             _held(_store(game, folder, self.options.store)) as store,
             connected(self.options, self.max_memory) as cluster,
         ):
             self.say(f"{game.table_name}: {cluster}")
-            with temporary_beside(path):
-                pass  # a folder that cannot be written is found before the work
             cut = self._cut(game, engine, cluster.memory, store)
             cluster.require(store)
             job = job_of(game, engine, cut, cluster.memory)

@@ -6,6 +6,7 @@ that a lost worker had finished is found there and not done again, as is all tha
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import secrets
@@ -17,7 +18,8 @@ from multiprocessing import resource_tracker
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import dask
-from distributed import Client, LocalCluster, as_completed
+from distributed import Client, LocalCluster, Security, as_completed
+from distributed.core import rpc
 from distributed.scheduler import KilledWorker
 
 from builder.cluster.store import LAYOUT, LostObjectError
@@ -141,11 +143,20 @@ def connected(options: ClusterOptions, max_memory: int | None = None) -> Iterato
                 raise BuildError(f"no cluster can be started here: {said(error)}") from None
         else:
             try:
+                asyncio.run(asyncio.wait_for(_require_scheduler(options.scheduler), _TIMEOUT))
                 client = stack.enter_context(Client(options.scheduler, timeout=_TIMEOUT))
             except Exception as error:  # noqa: BLE001 - whatever Dask raises, and whoever answers there
                 expected = f"the address of a Dask scheduler, as in tcp://host:8786 ({said(error)})"
                 raise InvalidParameterError("scheduler", options.scheduler, expected) from None
         yield _measured(client)
+
+
+async def _require_scheduler(address: str) -> None:
+    """Look who is at an address: Dask's client would wait for ever for one who says nothing."""
+    async with rpc(address, connection_args=Security().get_connection_args("client")) as other:
+        kind = (await other.identity())["type"]
+    if kind in ("Worker", "Nanny"):
+        raise ValueError(f"a {kind} is there")
 
 
 @contextmanager
@@ -281,6 +292,8 @@ class TaskRunner:
             return self._run_listed(tasks, total, report)
         except EndtableError:
             raise
+        except OSError:  # as what Dask says of a connection that was lost
+            raise self._stopped("the scheduler is gone") from None
         except Exception as error:  # noqa: BLE001 - whatever Dask raises
             raise self._stopped(f"the cluster failed: {said(error)}") from None
 
