@@ -34,7 +34,7 @@ from lookup.folder import open_reader
 from lookup.format import TableInfo, canonical
 from lookup.games.mask_game import MaskGame
 from lookup.games.sources import failed_at, is_of_own_game, said
-from lookup.progress import Progress
+from lookup.progress import SHARDS, Progress
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
@@ -199,7 +199,7 @@ def _solve_and_write(
     checkpoints.will_store(stored_as(plan.columns))
     restored = None
     if checkpoints.exist:
-        with progress.stage(f"{name}: go on", "shards") as report:
+        with progress.stage(f"{name}: go on", SHARDS) as report:
             restored = checkpoints.restore(plan, report)
     with progress.stage(f"{name}: solve") as report:
         solution = execute(plan, report, checkpoints, restored)

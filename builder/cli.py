@@ -37,7 +37,15 @@ from builder.fallback import InterpretedWarning
 from builder.limits import BEYOND
 from builder.thorough import check_thoroughly
 from lookup import __version__
-from lookup.console import JsonFlag, application, print_json, print_warning, run, whole_number
+from lookup.console import (
+    JsonFlag,
+    application,
+    of_the_extra,
+    print_json,
+    print_warning,
+    run,
+    whole_number,
+)
 from lookup.disk import bytes_at, sized
 from lookup.errors import BuildError, InvalidParameterError
 from lookup.games import GAMES, find_game
@@ -276,17 +284,13 @@ def _warn_of_slowness(game: Game) -> None:
 
 def _on_cluster(games: Sequence[Game], options: Options) -> Iterator[Built]:
     """Build tables on a Dask cluster."""
-    try:
-        from builder.cluster.build import (
-            ClusterBuild,
-            needed_here,
-        )  # Dask is slow to import, and an extra
-        from builder.cluster.engine import ClusterOptions
-    except ImportError as error:
-        hint = "pip install 'endtable[cluster]'"
-        raise BuildError(f"--engine dask needs {error.name}, which is not installed: {hint}") from None
     if options.workers is not None and options.workers < 1:
         raise InvalidParameterError("workers", options.workers, "1 or more")
+    if options.workers is not None and options.scheduler is not None:
+        raise typer.BadParameter("--workers is for a cluster of this machine, not for --scheduler")
+    with of_the_extra("cluster", "--engine dask"):  # which is slow to import
+        from builder.cluster.build import ClusterBuild, needed_here
+        from builder.cluster.engine import ClusterOptions
     command = shlex.join(["build-tables", *sys.argv[1:]])
     build = ClusterBuild(
         ClusterOptions(options.scheduler, options.store, options.workers, command),

@@ -23,6 +23,10 @@ LOG_EVERY = 60.0
 """Seconds between two lines where the output is no terminal."""
 
 
+SHARDS = "shards"
+"""The unit of work that is done in few pieces."""
+
+
 def silent(done: int, total: int) -> None:
     """The report of a caller who does not want to know."""
 
@@ -47,7 +51,7 @@ class Progress:
 
     @contextmanager
     def stage(self, name: str, unit: str = "positions") -> Iterator[Report]:
-        """One stage of work: yields the function to report steps to."""
+        """One stage of work: yields the function to report steps to. Shards are counted."""
         started = logged = time.monotonic()
         first: int | None = None
         bars: Bars | None = None
@@ -62,13 +66,17 @@ class Progress:
                 bars = _bars()
                 bars.start()
                 bars.add_task(name, total=total, rate="")
+            counted = f"{done:,} of {total:,} shards, " if unit == SHARDS else ""
             if bars is not None:
                 bars.update(
-                    bars.task_ids[0], completed=done, total=total, rate=f"{short(rate)} {unit}/s"
+                    bars.task_ids[0],
+                    completed=done,
+                    total=total,
+                    rate=f"{counted}{short(rate)} {unit}/s",
                 )
             if self._log and now - logged >= LOG_EVERY:
                 logged = now
-                state = f"{done / max(total, 1):.0%}, {short(rate)} {unit}/s"
+                state = f"{done / max(total, 1):.0%}, {counted}{short(rate)} {unit}/s"
                 if rate > 0:
                     minutes, seconds = divmod(round((total - done) / rate), 60)
                     state += f", {minutes}:{seconds:02} left"
@@ -82,11 +90,11 @@ class Progress:
 
 
 def short(rate: float) -> str:
-    """A rate in three figures: 950, 12.3 k, 1.85 G."""
+    """A rate in three figures: 950, 12.3 k, 1.85 G; and what is slow, 0.25."""
     for unit, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
         if rate >= size:
             return f"{rate / size:.3g} {unit}"
-    return f"{rate:.0f}"
+    return f"{rate:.0f}" if rate >= 10 or rate == 0 else f"{rate:.2g}"
 
 
 def _bars() -> Bars:

@@ -5,6 +5,7 @@
     fuzz     texts, requests, commands and users' games that nobody would write
     values   whole tables solved again by another method, by other engines, threads and Pythons
     service  a server under slow, broken, huge and many requests, and for a long time
+    cluster  builds on a cluster that loses workers, client, scheduler and parts of its store
     supply   tests with the oldest versions that we allow of what we need, and advisories
 
 Prints the endings of each campaign, and writes them to a results file of its own. Exit code 1 if a case
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 SCRIPTS = Path(__file__).parent
 RESULTS = SCRIPTS / "torture-results"
-CAMPAIGNS = ("files", "builds", "fuzz", "values", "service", "supply")
+CAMPAIGNS = ("files", "builds", "fuzz", "values", "service", "cluster", "supply")
 """Each is `campaign(tally)` in a module `torture_<name>`."""
 
 

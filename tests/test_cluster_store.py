@@ -186,12 +186,20 @@ def test_what_is_missing_is_lost(stored: Store) -> None:
         stored.read_into("solve/0", "a", 0, np.empty(5, np.uint8))
 
 
-def test_one_that_vanishes_while_it_is_read(stored: Store) -> None:
-    index = stored.index("solve/0")
-    stored.remove("solve/0")
-    stored.remove("solve/0")
+def test_one_that_vanishes_while_it_is_read(store: Store) -> None:
+    store.write("solve/0", {}, {"a": piece(1 << 17)})
+    index = store.index("solve/0")
+    store.remove("solve/0")
+    store.remove("solve/0")
     with pytest.raises(LostObjectError, match="is missing"):
-        stored.read_into("solve/0", "a", 0, np.empty(5, np.uint16), index)
+        store.read_into("solve/0", "a", 0, np.empty(5, np.uint16), index)
+
+
+def test_a_small_one_is_read_at_once(stored: Store) -> None:
+    size = path_of(stored, "solve/0").stat().st_size
+    before = stored.traffic.read
+    stored.read("solve/0", "a")
+    assert stored.traffic.read - before == size
 
 
 # --- whole or not at all --------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from lookup.progress import Progress, short
+from lookup.progress import SHARDS, Progress, short
 from tests.conftest import ROOT
 
 if TYPE_CHECKING:
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("rate", "shown"), [(0, "0"), (950, "950"), (12_345, "12.3 k"), (5e6, "5 M"), (1.854e9, "1.85 G")]
+    ("rate", "shown"),
+    [
+        (0, "0"),
+        (0.246, "0.25"),
+        (9.6, "9.6"),
+        (950, "950"),
+        (12_345, "12.3 k"),
+        (5e6, "5 M"),
+        (1.854e9, "1.85 G"),
+    ],
 )
 def test_rates_in_three_figures(rate: float, shown: str) -> None:
     assert short(rate) == shown
@@ -48,7 +57,18 @@ def test_what_an_earlier_run_has_done_does_not_count_as_speed(monkeypatch: pytes
         report(900, 1000)
         now = 100.0
         report(950, 1000)
-    assert lines == ["t: write: 95%, 0 bytes/s, 1:40 left"]
+    assert lines == ["t: write: 95%, 0.5 bytes/s, 1:40 left"]
+
+
+def test_shards_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 0.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    lines: list[str] = []
+    with Progress(log=lines.append).stage("t: solve", SHARDS) as report:
+        report(100, 4096)
+        now = 92.0
+        report(123, 4096)
+    assert lines == ["t: solve: 3%, 123 of 4,096 shards, 0.25 shards/s, 264:52 left"]
 
 
 def test_nothing_is_shown_of_what_is_over_soon(capsys: pytest.CaptureFixture[str]) -> None:

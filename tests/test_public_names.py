@@ -31,6 +31,9 @@ HEAVY = {
     "uvicorn",
     "fastapi",
     "dask",
+    "distributed",
+    "fsspec",
+    "tornado",
     "pyarrow",
 }
 

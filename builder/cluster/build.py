@@ -4,7 +4,9 @@
         lock              in a folder: held by the process that builds
         layout/shard      how the game was cut: a build that goes on cuts it in the same way
         <stage>/<which>   what a task left
-    <folder>/.<table>.parts.build/    a folder of parts that is being written
+    <folder>/.<table>.parts.build/
+        lock              held by the process that writes
+        table/            a folder of parts that is being written
 
 What is here passes through chunk by chunk. The store is removed once the table is in place.
 """
@@ -39,13 +41,14 @@ from lookup.disk import available_disk
 from lookup.errors import BuildError, InvalidParameterError, TableFileError, VerificationError
 from lookup.folder import MOST_OPEN
 from lookup.format import CHUNK_BYTES_LARGE, TableInfo, canonical
-from lookup.locks import hold_folder
+from lookup.locks import clear_folder, hold_folder, leave_folder
 from lookup.manifest import PARTS_SUFFIX
 from lookup.tablebase import SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+    from typing import IO
 
     from builder.cluster.engine import Cluster, ClusterOptions
     from builder.cluster.job import Job, StoredPart
@@ -110,7 +113,9 @@ class ClusterBuild:
         path = folder / f"{game.table_name}{SUFFIX}"
         if path.is_dir():
             raise BuildError(f"'{path}' cannot be written: it is a folder")
-        return build.checked_engine(game, None)
+        engine = build.checked_engine(game, None)
+        with build.explained_failures(game, path, engine), temporary_beside(path):
+            return engine  # a folder that cannot be written is found before the work
 
     def table_on(self, cluster: Cluster, game: Game, folder: Path) -> build.Built:
         """Build the table of a game into a folder.
@@ -131,8 +136,6 @@ class ClusterBuild:
             build.explained_failures(game, path, engine),
             _held(_store(game, folder, self.options.store)) as store,
         ):
-            with temporary_beside(path):
-                pass  # a folder that cannot be written is found before the work
             cut = self._cut(game, engine, cluster.memory, store)
             cluster.require(store)
             job = job_of(game, engine, cut, cluster.memory)
@@ -219,22 +222,26 @@ class ClusterBuild:
         folder: Path,
     ) -> tuple[Path, TableInfo, str, bool]:
         path = folder / f"{info.name}{PARTS_SUFFIX}"
-        temporary = folder / f".{path.name}.build"
-        with self.progress.stage(f"{info.name}: write", "bytes") as report:
-            digest = write_folder(temporary, info, columns, chunks, report, digests=chunks.digests)
-        try:
-            fresh = build.verified(
-                temporary, game, engine, self.progress, self.max_memory, _OPEN_CHUNKS
-            )
-        except (VerificationError, TableFileError):
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
-        unchanged = build.holds_same(path, fresh, game)
-        if not unchanged:
-            put_folder_in_place(temporary, path)
+        place = folder / f".{path.name}.build"
+        with _held_folder(place) as held:
+            temporary = place / "table"
+            with self.progress.stage(f"{info.name}: write", "bytes") as report:
+                digest = write_folder(temporary, info, columns, chunks, report, digests=chunks.digests)
+            try:
+                fresh = build.verified(
+                    temporary, game, engine, self.progress, self.max_memory, _OPEN_CHUNKS
+                )
+            except (VerificationError, TableFileError):
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
+            if unchanged := build.holds_same(path, fresh, game):
+                digest = unchanged.digest
+            else:
+                put_folder_in_place(temporary, path)
             # An older file would be found before the folder.
             (folder / f"{info.name}{SUFFIX}").unlink(missing_ok=True)
-        shutil.rmtree(temporary, ignore_errors=True)
+            clear_folder(place)
+            leave_folder(place, held)
         return path, info, digest, not unchanged
 
 
@@ -325,12 +332,23 @@ def _held(store: Store) -> Iterator[Store]:
     if store.folder is None:
         yield store
         return
-    try:
-        store.folder.parent.mkdir(parents=True, exist_ok=True)
-        held = hold_folder(store.folder)
-    except OSError as error:
-        raise BuildError(f"the store '{store.url}' cannot be written: {error.strerror}") from None
-    if held is None:
-        raise BuildError(f"the store '{store.url}' is in use: expected no other build of that table")
-    with held:
+    with _held_folder(store.folder):
         yield store
+
+
+@contextmanager
+def _held_folder(folder: Path) -> Iterator[IO[bytes]]:
+    """A folder that no other process uses, which is made if it is not there.
+
+    Raises:
+        BuildError: another has it, or it cannot be made.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        held = hold_folder(folder)
+    except OSError as error:
+        raise BuildError(f"'{folder}' cannot be written: {error.strerror}") from None
+    if held is None:
+        raise BuildError(f"'{folder}' is in use: expected no other build of that table")
+    with held:
+        yield held
