@@ -255,13 +255,17 @@ class TaskRunner:
         self.finished.pop(name, None)
 
     def _run_stage(self, tasks: Sequence[Task], report: Report) -> None:
-        """Run what is left of some tasks; what turns out to be lost is made again first."""
+        """Run what is left of some tasks; what turns out to be lost is made again before all else.
+
+        A task may read more than it names as its needs: all that these need too.
+        """
         while left := [task for task in tasks if task.name not in self.finished]:
             lost = self._run_once(left, len(tasks), report)
-            for name, problem in sorted(lost.items()):
+            made = {task.name for task in left}  # or still to be made: whoever missed it was early
+            again = {name: problem for name, problem in lost.items() if name not in made}
+            for name, problem in again.items():
                 self.lose(name, problem)
-            earlier = [self._tasks[name][1] for name in sorted(lost)]
-            self._run_stage([task for task in earlier if task not in tasks], silent)
+            self._run_stage([task for name, (_, task) in self._tasks.items() if name in again], silent)
 
     def _take_finished(self, tasks: Sequence[Task]) -> None:
         """Find what an earlier run has left of some tasks."""
@@ -349,7 +353,9 @@ class TaskRunner:
             # The key of the task, which may be one that this task needs, ends with its place.
             died = tasks[error.task[-1]].name if isinstance(error.task, tuple) else task.name
             last = error.last_worker.address
-            return died, f"workers died while they ran it, {last} the last; perhaps memory was short"
+            problem = f"workers died while they ran it, {last} the last; perhaps memory was short"
+            self.lose(died, problem)
+            return died, problem
         raise self._stopped(f"shard '{task.name}' failed: {said(error)}")
 
     def _stopped(self, problem: str) -> BuildError:

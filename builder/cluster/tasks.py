@@ -10,6 +10,7 @@ import pickle
 import socket
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -127,7 +128,7 @@ def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
     """
     started = time.perf_counter()
     try:
-        if task.name in store:
+        with suppress(LostObjectError):  # if there is one that is damaged, it is replaced
             return Done(store.summary(task.name))
         handed.unpacked().run(task, store)
         summary = store.summary(task.name)
