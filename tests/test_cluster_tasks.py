@@ -120,6 +120,7 @@ def test_a_game_that_is_not_installed_there(store: Store) -> None:
         (GameError("odd rules"), "odd rules", True),
         (BuildError("no room"), "no room", False),
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0", True),
+        (OSError("no room for compiled code"), "OSError: no room for compiled code", False),
     ],
 )
 def test_failures(
@@ -156,15 +157,16 @@ def test_what_kills_its_workers_again_and_again(store: Store) -> None:
     )  # fmt: skip
     killed = Answer(KilledWorker(("solve", "1234", 0), worker, 3))
     for _ in range(3):
-        name, _ = runner._lost(killed, NEXT, [FULLEST, NEXT])
-        assert name == FULLEST.name, "the one that was run, not the one that waited for it"
+        lost = runner._lost(killed, NEXT, [FULLEST, NEXT])
+        assert (lost.name, lost.died) == (FULLEST.name, True), "not the one that waited for it"
+        runner.lose(lost.name, lost.problem)
     words = (
         r"shard 'solve/448-512' failed again and again: workers died while they ran it, "
         r"tcp://10.0.0.9:4000 the last; perhaps memory was short; 0 finished .*; "
         r"go on with: build-tables tactics"
     )
     with pytest.raises(BuildError, match=words):
-        runner._lost(killed, NEXT, [FULLEST, NEXT])
+        runner.lose(lost.name, lost.problem)
 
 
 def test_an_object_that_is_lost_again_and_again(store: Store) -> None:
