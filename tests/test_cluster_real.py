@@ -179,8 +179,6 @@ def test_workers_with_less_memory_than_the_game(
     game = Tactics(3, 9)
     with connected(ClusterOptions(lab.cluster.address)) as cluster:
         assert cluster.memory < engine_memory(game), "it must not fit into a task"
-    for worker in lab.cluster.workers():
-        kill_one(worker)  # so that nothing but this counts
     assert lab.build(game, tmp_path) == local(game)
     assert len(lab.written()) > 60
     peaks = [peak_of(worker) for worker in lab.cluster.workers()]

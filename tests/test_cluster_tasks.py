@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -22,8 +23,6 @@ from tests.own_games import own_game
 from tests.test_grundy_solver import NIM
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from lookup.games.base import Game
 
 MEMORY = 1 << 30
@@ -68,11 +67,14 @@ def failed(task: Task, store: Store, what: Handed) -> TaskFailedError:
 def test_what_a_task_misses_is_named(store: Store) -> None:
     error = failed(NEXT, store, handed())
     assert (error.task, error.lost, error.of_game) == (NEXT.name, FULLEST.name, False)
-    store.write(NEXT.name, {})
-    path = store.folder / NEXT.name if store.folder else None
-    assert path is not None
+
+
+def test_what_is_there_but_damaged_is_replaced(store: Store) -> None:
+    run_task(handed(), FULLEST, store)
+    right = store.summary(FULLEST.name)
+    path = Path(store.url) / FULLEST.name
     path.write_bytes(path.read_bytes()[1:])
-    assert failed(NEXT, store, handed()).lost == NEXT.name
+    assert run_task(handed(), FULLEST, store).summary == right
 
 
 def test_a_worker_that_does_not_see_the_store_loses_nothing(tmp_path: Path) -> None:
@@ -118,6 +120,7 @@ def test_a_game_that_is_not_installed_there(store: Store) -> None:
         (GameError("odd rules"), "odd rules", True),
         (BuildError("no room"), "no room", False),
         (ZeroDivisionError("by 0"), "ZeroDivisionError: by 0", True),
+        (OSError("no room for compiled code"), "OSError: no room for compiled code", False),
     ],
 )
 def test_failures(
@@ -153,17 +156,17 @@ def test_what_kills_its_workers_again_and_again(store: Store) -> None:
         local_directory="", server_id="w", nanny=None,
     )  # fmt: skip
     killed = Answer(KilledWorker(("solve", "1234", 0), worker, 3))
-    name, problem = runner._lost(killed, NEXT, [FULLEST, NEXT])
-    assert name == FULLEST.name, "the one that was run, not the one that waited for it"
     for _ in range(3):
-        runner.lose(name, problem)
+        lost = runner._lost(killed, NEXT, [FULLEST, NEXT])
+        assert (lost.name, lost.died) == (FULLEST.name, True), "not the one that waited for it"
+        runner.lose(lost.name, lost.problem)
     words = (
         r"shard 'solve/448-512' failed again and again: workers died while they ran it, "
         r"tcp://10.0.0.9:4000 the last; perhaps memory was short; 0 finished .*; "
         r"go on with: build-tables tactics"
     )
     with pytest.raises(BuildError, match=words):
-        runner.lose(name, problem)
+        runner.lose(lost.name, lost.problem)
 
 
 def test_an_object_that_is_lost_again_and_again(store: Store) -> None:

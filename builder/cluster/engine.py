@@ -216,6 +216,14 @@ def _measured(client: Client) -> Cluster:
     return Cluster(client, tasks, int(_USED * min(limits)) - PROCESS_BYTES)
 
 
+class _Lost(NamedTuple):
+    """An object that must be made before others, and why; perhaps its task's workers died."""
+
+    name: str
+    problem: str
+    died: bool = False
+
+
 class TaskRunner:
     """Runs the work of one build on a cluster, and remembers how each task went."""
 
@@ -255,13 +263,18 @@ class TaskRunner:
         self.finished.pop(name, None)
 
     def _run_stage(self, tasks: Sequence[Task], report: Report) -> None:
-        """Run what is left of some tasks; what turns out to be lost is made again first."""
+        """Run what is left of some tasks; what turns out to be lost is made again before all else.
+
+        A task may read more than it names as its needs: all that these need too.
+        """
         while left := [task for task in tasks if task.name not in self.finished]:
             lost = self._run_once(left, len(tasks), report)
-            for name, problem in sorted(lost.items()):
-                self.lose(name, problem)
-            earlier = [self._tasks[name][1] for name in sorted(lost)]
-            self._run_stage([task for task in earlier if task not in tasks], silent)
+            made = {task.name for task in left}  # or still to be made: whoever missed it was early
+            again = {one.name for one in lost if one.name not in made}
+            for one in lost:
+                if one.died or one.name in again:
+                    self.lose(one.name, one.problem)
+            self._run_stage([task for name, (_, task) in self._tasks.items() if name in again], silent)
 
     def _take_finished(self, tasks: Sequence[Task]) -> None:
         """Find what an earlier run has left of some tasks."""
@@ -283,7 +296,7 @@ class TaskRunner:
             found = zip(there, pool.map(summary, there), strict=True)
             self.finished.update((name, one) for name, one in found if one is not None)
 
-    def _run_once(self, tasks: Sequence[Task], total: int, report: Report) -> dict[str, str]:
+    def _run_once(self, tasks: Sequence[Task], total: int, report: Report) -> list[_Lost]:
         """Run tasks whose needs are among them or finished; returns what was lost, and why.
 
         In the order of the list, of which the scheduler is told only so many tasks at a time.
@@ -297,11 +310,11 @@ class TaskRunner:
         except Exception as error:  # noqa: BLE001 - whatever Dask raises
             raise self._stopped(f"the cluster failed: {said(error)}") from None
 
-    def _run_listed(self, tasks: Sequence[Task], total: int, report: Report) -> dict[str, str]:
+    def _run_listed(self, tasks: Sequence[Task], total: int, report: Report) -> list[_Lost]:
         waiting, token = iter(enumerate(tasks)), secrets.token_hex(4)
         running: dict[Future, Task] = {}
         known: dict[str, Future] = {}
-        lost: dict[str, str] = {}
+        lost: dict[str, _Lost] = {}
         left = len(tasks)
         report(total - left, total)
         with self._client.as_current():
@@ -319,7 +332,7 @@ class TaskRunner:
                         running[future] = task
                         ready.add(future)
                     if not running:
-                        return lost
+                        return list(lost.values())
                     future = next(ready)
                     task = running.pop(future)
                     del known[task.name]
@@ -328,20 +341,20 @@ class TaskRunner:
                         left -= 1
                         report(total - left, total)
                     else:
-                        name, problem = self._lost(future, task, tasks)
-                        lost[name] = problem
+                        one = self._lost(future, task, tasks)
+                        lost[one.name] = one
             finally:
                 with suppress(Exception):  # the scheduler may be gone
                     self._client.cancel(list(running))
 
-    def _lost(self, future: Future, task: Task, tasks: Sequence[Task]) -> tuple[str, str]:
+    def _lost(self, future: Future, task: Task, tasks: Sequence[Task]) -> _Lost:
         """What must be done before a task can be, and why; raises if it failed for another reason."""
         if future.status == "cancelled":
             raise self._stopped("the scheduler is gone")
         error = future.exception()
         if isinstance(error, TaskFailedError):
             if error.lost:
-                return error.lost, error.problem
+                return _Lost(error.lost, error.problem)
             if error.of_game:
                 raise GameError(f"{error.problem} (in shard '{error.task}')")
             raise self._stopped(f"shard '{error.task}' failed: {error.problem}")
@@ -349,7 +362,8 @@ class TaskRunner:
             # The key of the task, which may be one that this task needs, ends with its place.
             died = tasks[error.task[-1]].name if isinstance(error.task, tuple) else task.name
             last = error.last_worker.address
-            return died, f"workers died while they ran it, {last} the last; perhaps memory was short"
+            problem = f"workers died while they ran it, {last} the last; perhaps memory was short"
+            return _Lost(died, problem, died=True)
         raise self._stopped(f"shard '{task.name}' failed: {said(error)}")
 
     def _stopped(self, problem: str) -> BuildError:

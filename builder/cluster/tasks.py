@@ -10,6 +10,7 @@ import pickle
 import socket
 import tempfile
 import time
+from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,7 +21,7 @@ from builder.build import code_digest
 from builder.cluster.store import LAYOUT, LostObjectError
 from lookup import __version__, processes
 from lookup.errors import EndtableError, GameError
-from lookup.games.sources import failed_at, said
+from lookup.games.sources import failed_at, is_of_own_game, said
 
 if TYPE_CHECKING:
     from builder.cluster.job import Summary, Task, Work
@@ -127,7 +128,7 @@ def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
     """
     started = time.perf_counter()
     try:
-        if task.name in store:
+        with suppress(LostObjectError):  # if there is one that is damaged, it is replaced
             return Done(store.summary(task.name))
         handed.unpacked().run(task, store)
         summary = store.summary(task.name)
@@ -143,6 +144,8 @@ def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
     except MemoryError:
         raise TaskFailedError(task.name, "it ran out of memory") from None
     except Exception as error:  # noqa: BLE001 - a user's rule may raise what it likes
+        if isinstance(error, OSError) and not is_of_own_game(error):
+            raise TaskFailedError(task.name, said(error)) from None
         problem = f"{failed_at(error)} fails: {said(error)}"
         raise TaskFailedError(task.name, problem, of_game=True) from None
     traffic = store.traffic
