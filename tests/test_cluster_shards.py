@@ -22,8 +22,8 @@ from builder.cluster.store import LostObjectError, Store
 from builder.cluster.survey import blocks_read
 from builder.cluster.whole import WholeJob
 from builder.compile import Engine
-from builder.solvers import mask
-from lookup.errors import BuildError, GameError
+from builder.solvers import grundy, mask
+from lookup.errors import BuildError, GameError, InvalidParameterError
 from lookup.games.clock import Clock
 from lookup.games.examples.domineering import Domineering
 from lookup.games.examples.kayles import Kayles
@@ -80,8 +80,12 @@ def test_masks_with_scores(engine: Engine, shard: int, store: Store) -> None:
 @pytest.mark.parametrize("shard", [1 << 16, 1 << 17])
 def test_masks_with_bits(shard: int, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mask, "REMOTENESS_CELLS", 17)
-    assert shard >= 1 << mask.LEAST_SHARD_CELLS
-    require_same(Tactics(3, 6, normal=True), Engine.NUMBA, shard, store, 1 << 15)
+    game = Tactics(3, 6, normal=True)
+    require_same(game, Engine.NUMBA, shard, store, 1 << 15)
+    with pytest.raises(InvalidParameterError, match="shard cannot be 32768: expected a power of two"):
+        ShardsJob(game, Engine.NUMBA, 1 << 15, MEMORY)
+    with pytest.raises(InvalidParameterError, match="shard cannot be 196608: expected a power of two"):
+        ShardsJob(game, Engine.PYTHON, 3 << 16, MEMORY)
 
 
 @pytest.mark.parametrize("shard", [64, 256])
@@ -242,10 +246,28 @@ def circular(edges: set[tuple[int, int]], count: int) -> bool:
 # --- refusals -------------------------------------------------------------------------------------
 
 
+def test_what_joined_shards_read_of_each_other_is_counted_once(store: Store) -> None:
+    """Of 16 indices, in 7 bytes each and 8 while they are counted; every move leads to another shard."""
+    game = path_through([0, 15, 1, 14, *range(2, 14)])
+    run_stages(ShardsJob(game, Engine.PYTHON, 4, 240), store)
+
+
+def test_sweeps_over_joined_shards_have_an_end(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grundy, "MOST_SWEEPS", 3)
+    game = path_through([0, 15, 1, 14, 2, 13, 3, 12, 4, 11, 5, 10, 6, 9, 7, 8])
+    with pytest.raises(GameError, match="takes more than 3 sweeps"):
+        run_stages(ShardsJob(game, Engine.PYTHON, 4, MEMORY), store)
+
+
+def test_addresses_that_cannot_be_had() -> None:
+    with pytest.raises(BuildError, match=r"addresses for .* cannot be had: expected no limit"):
+        sparse.sparse_zeros(1 << 60, np.uint64)
+
+
 def test_a_shard_that_reads_more_than_fits_is_refused(store: Store) -> None:
     job = ShardsJob(path_through([0, 15, 1, 14, *range(2, 14)]), Engine.PYTHON, 4, 100)
     with pytest.raises(
-        BuildError, match=r"indices 0 to 16 of graph and what .* take 252 bytes, and .* 100"
+        BuildError, match=r"indices 0 to 16 of graph and what .* take 240 bytes, and .* 100"
     ):
         run_stages(job, store)
 

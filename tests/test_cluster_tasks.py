@@ -92,7 +92,7 @@ def test_a_file_that_the_worker_does_not_have(
     what = handed(game)
     (tmp_path / "mine/own.py").write_text("raise SystemExit\n")  # another of the same name
     what.unpacked().run(Task("survey/64-128", (64, 128)), store)
-    assert store.summary("survey/64-128") == {"blocks": 1, "ranges": [0]}
+    assert store.summary("survey/64-128") == {"blocks": [1], "places": [0]}
     (copy,) = processes.moved.values()
     assert copy != str(tmp_path / "mine/own.py")
     assert what.unpacked() is what.unpacked(), "what was compiled for one task serves the next"
@@ -102,7 +102,7 @@ def test_other_code_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) ->
     what = handed()
     monkeypatch.setattr(tasks, "code_here", lambda: "endtable 0.1")
     error = failed(FULLEST, store, what)
-    assert error.of_game
+    assert not error.of_game, "the same command goes on, with another worker"
     assert "has endtable 0.1: expected endtable" in error.problem
 
 

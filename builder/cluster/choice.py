@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from builder.build import solver_of
 from builder.cluster import rounds
+from builder.cluster.packing import ITEMS
 from builder.cluster.shards import KINDS, ShardsJob
 from builder.cluster.whole import WholeJob
 from builder.limits import BEYOND
@@ -25,6 +26,7 @@ SMALL = 1 << 20
 _FEWEST = 6  # two to the power of so many shards keep some workers busy, if they are not too small
 _LARGEST_CELLS, _LARGEST_RANGE, _LEAST_CELLS = 28, 22, 16  # powers of two that a shard has as indices
 _INDEX_BYTES = 64  # that an index of a range takes, and all that it reads
+_PACKED_BYTES = 12  # that an item takes while it is packed
 
 
 def shard_size(game: Game, engine: Engine, memory: int) -> int | None:
@@ -52,11 +54,12 @@ def task_memory(game: Game, engine: Engine, shard: int | None) -> int:
     if shard is None:
         solver = solver_of(game)
         return solver.memory_needed(game, engine) + int(min(game.size, BEYOND) * solver.table_bytes)
+    packing = _PACKED_BYTES * min(ITEMS, game.size)
     if isinstance(game, MaskGame):
-        return mask.shard_memory(game, shard.bit_length() - 1)
+        return max(packing, mask.shard_memory(game, shard.bit_length() - 1))
     if game.solver in KINDS:
-        return _INDEX_BYTES * shard
-    return rounds.memory_needed(game, engine, shard)
+        return max(packing, _INDEX_BYTES * shard)
+    return max(packing, rounds.memory_needed(game, engine, shard))
 
 
 def require_task(game: Game, engine: Engine, shard: int | None, memory: int, how: str = "") -> None:

@@ -32,13 +32,12 @@ class Task(NamedTuple):
     """A piece of work, named as the object that it leaves: `<stage>/<which>`.
 
     `about` is whatever the job needs to know of it. `needs` are the tasks of the same stage, listed
-    before it, that must be finished before. `weight` is what progress counts.
+    before it, that must be finished before.
     """
 
     name: str
     about: tuple[int, ...] = ()
     needs: tuple[str, ...] = ()
-    weight: int = 1
 
 
 class StoredPart(NamedTuple):
@@ -52,6 +51,11 @@ class StoredPart(NamedTuple):
 
 class Work(ABC):
     """Stages of tasks. It is pickled, and must not hold anything large."""
+
+    @property
+    def spare(self) -> int:
+        """Bytes of what a task may take that none of these takes: for what is `recent`."""
+        return 0
 
     @abstractmethod
     def stages(self, done: Mapping[str, Summary]) -> Iterator[Sequence[Task]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -20,17 +19,48 @@ def joined_ranges(links: Sequence[set[int]]) -> tuple[list[tuple[int, int]], lis
     while True:
         ranges = list(pairwise(starts))
         place = [at for at, (low, high) in enumerate(ranges) for _ in range(low, high)]
-        needs = {
-            at: {place[other] for number in range(low, high) for other in links[number]} - {at}
+        needs = [
+            {place[other] for number in range(low, high) for other in links[number]} - {at}
             for at, (low, high) in enumerate(ranges)
-        }
-        circles = [
-            (at, other) for at in needs for other in needs[at] if at < other and at in needs[other]
         ]
-        if not circles:
-            try:
-                return ranges, list(TopologicalSorter(needs).static_order())
-            except CycleError as error:
-                circles = [(min(error.args[1]), max(error.args[1]))]
-        inner = {at for first, last in circles for at in range(first + 1, last + 1)}
+        found = _components(needs)
+        if len(found) == len(ranges):
+            return ranges, [at for (at,) in found]
+        spans = [(min(some), max(some)) for some in found]
+        inner = {at for first, last in spans for at in range(first + 1, last + 1)}
         starts = [low for at, (low, _) in enumerate(ranges) if at not in inner] + [len(links)]
+
+
+def _components(needs: Sequence[set[int]]) -> list[list[int]]:
+    """The sets of numbers that need each other, each after all that it needs: Tarjan's algorithm."""
+    found: list[list[int]] = []
+    seen: dict[int, int] = {}
+    least: dict[int, int] = {}
+    stack: list[int] = []  # those seen that are in no set yet
+    on_stack: set[int] = set()
+    for root in range(len(needs)):
+        path = [] if root in seen else [(root, iter(needs[root]))]
+        while path:
+            at, others = path[-1]
+            if at not in seen:
+                seen[at] = least[at] = len(seen)
+                stack.append(at)
+                on_stack.add(at)
+            for other in others:
+                if other not in seen:
+                    path.append((other, iter(needs[other])))
+                    break
+                if other in on_stack:
+                    least[at] = min(least[at], seen[other])
+            else:
+                path.pop()
+                if path:
+                    before = path[-1][0]
+                    least[before] = min(least[before], least[at])
+                if least[at] == seen[at]:
+                    some = [stack.pop()]
+                    while some[-1] != at:
+                        some.append(stack.pop())
+                    on_stack.difference_update(some)
+                    found.append(some)
+    return found

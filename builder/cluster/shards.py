@@ -9,7 +9,8 @@ numberings have them, are then joined with all that lie between, and run as one.
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,7 @@ from builder.solvers.solution import slices
 from builder.writer import stored_as
 from lookup.blocks import packed_length
 from lookup.disk import sized
-from lookup.errors import BuildError
+from lookup.errors import BuildError, InvalidParameterError
 from lookup.format import Totals
 from lookup.games.mask_game import MaskGame
 from lookup.games.step_game import StepGame
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 BLOCK = 1 << 15
 """Indices of which a shard reads all or none, and which are a chunk in the store."""
 
+_COUNTED = 1 << 22  # indices counted at a time, in 8 bytes each
+
 KINDS = ("mask", "ordered", "grundy", "steps")
 """The kinds of solvers whose plans are cut here."""
 
@@ -55,6 +58,9 @@ class ShardsJob(Job):
     """A game cut into shards of so many indices, a power of two; a task may take so many bytes."""
 
     def __init__(self, game: Game, engine: Engine, shard: int, memory: int) -> None:
+        least = 1 << mask.least_shard_cells(game, engine) if isinstance(game, MaskGame) else 1
+        if shard & shard - 1 or shard < min(least, game.size):
+            raise InvalidParameterError("shard", shard, f"a power of two, at least {least}")
         self._game, self._engine, self._shard, self._memory = game, engine, shard, memory
         self._block = min(BLOCK, shard)
         self._starts: list[int] | None = None  # of ranges, if shards had to be joined
@@ -78,21 +84,28 @@ class ShardsJob(Job):
         surveys = [Task(f"survey/{low}-{high}", (low, high)) for low, high in self._ranges()]
         yield surveys
         read = [done[task.name] for task in surveys]
-        links = [{at // self._shard for at in one["ranges"]} for one in read]
+        links = [{at // self._shard for at in one["places"]} for one in read]
         groups, order = joined_ranges(links)
         if len(groups) < len(surveys):
             self._starts = [first * self._shard for first, _ in groups]
         tasks = []
         for first, end in (groups[number] for number in order):
             low, high = self._range_of(first * self._shard)
-            self._require(low, high, sum(one["blocks"] for one in read[first:end]))
-            needs = {self._name_of(at) for one in read[first:end] for at in one["ranges"]}
-            tasks.append(Task(_name(low, high), (low, high), tuple(needs - {_name(low, high)})))
+            blocks: dict[int, int] = {}
+            for one in read[first:end]:
+                for at, count in zip(one["places"], one["blocks"], strict=True):
+                    if not low <= at < high:
+                        blocks[at] = blocks.get(at, 0) + count
+            # Shards that were joined may read the same blocks.
+            most = self._shard // self._block
+            self._require(low, high, sum(min(count, most) for count in blocks.values()))
+            needs = sorted({self._name_of(at) for at in blocks})
+            tasks.append(Task(_name(low, high), (low, high), tuple(needs)))
         yield tasks
 
     def _require(self, low: int, high: int, blocks: int) -> None:
         """Refuse a shard that does not fit into memory with all that it reads."""
-        needed = self._index_bytes * (high - low + blocks * self._block)
+        needed = self._index_bytes * (high - low + blocks * self._block) + 8 * min(_COUNTED, high - low)
         if needed > self._memory:
             name = self._game.table_name
             problem = (
@@ -103,7 +116,7 @@ class ShardsJob(Job):
                 "memory, or a numbering whose moves lead to fewer places"
             )
 
-    @property
+    @cached_property
     def _index_bytes(self) -> int:
         """What an index takes in all arrays."""
         return sum(array.itemsize for array in self._kept(self._plan(Engine.PYTHON)).values())
@@ -117,8 +130,8 @@ class ShardsJob(Job):
             blocks = blocks_read(self._game, self._engine, low, high, self._block)
             places = blocks * self._block
             others = blocks[(places < low) | (places >= high)]
-            ranges = np.unique(others * self._block // self._shard) * self._shard
-            summary = {"blocks": len(others), "ranges": ranges.tolist()}
+            shards, counts = np.unique(others * self._block // self._shard, return_counts=True)
+            summary = {"places": (shards * self._shard).tolist(), "blocks": counts.tolist()}
             store.write(task.name, summary, {"blocks": Stretch(others)})
             return
         plan = self._plan(self._engine, (low, high))
@@ -135,50 +148,55 @@ class ShardsJob(Job):
             stretch = plan.arrays[piece.array][piece.low : piece.high]
             chunk, level = stored.get(piece.array, (self._block * stretch.itemsize, LEVEL))
             arrays[piece.array] = Stretch(stretch, piece.low, min(chunk, stretch.nbytes), level)
-            if self._spare >= stretch.nbytes:
-                recent.put(self._key(store, piece), stretch.copy(), self._spare)
-        store.write(task.name, {"totals": totals_as_json(plan.count(low, high))}, arrays)
+            if self.spare >= stretch.nbytes:
+                recent.keep(self.spare - stretch.nbytes)
+                recent.put(self._key(store, piece), stretch.copy(), self.spare)
+        totals = reduce(Totals.joined, starmap(plan.count, slices(low, high, _COUNTED)))
+        store.write(task.name, {"totals": totals_as_json(totals)}, arrays)
 
     def _reads(self, plan: RangePlan, shard: Shard, store: Store) -> Iterator[Piece]:
         """What a shard reads, in stretches each of which is in one object."""
         if (known := plan.reads(shard)) is not None:
             yield from known
             return
-        names = list(self._kept(plan))
-        for low in range(shard.low, shard.high, self._shard):
-            survey = f"survey/{low}-{min(low + self._shard, self._game.size)}"
-            blocks = store.read(survey, "blocks")
-            places = blocks * self._block  # of shards that were joined, others are in the same one
-            blocks = blocks[(places < shard.low) | (places >= shard.high)]
-            # Blocks that follow each other inside one object are read at once.
-            places = blocks * self._block
-            objects = places // self._shard
-            if self._starts is not None:
-                objects = np.searchsorted(self._starts, places, "right")
-            breaks = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(objects) != 0)) + 1
-            for run in np.split(blocks, breaks):
-                if len(run):
-                    first, end = int(run[0]) * self._block, (int(run[-1]) + 1) * self._block
-                    yield from (Piece(name, first, min(end, self._game.size)) for name in names)
+        surveys = (
+            f"survey/{low}-{min(low + self._shard, self._game.size)}"
+            for low in range(shard.low, shard.high, self._shard)
+        )
+        blocks = np.unique(np.concatenate([store.read(name, "blocks") for name in surveys]))
+        places = blocks * self._block  # of shards that were joined, others are in the same one
+        outside = (places < shard.low) | (places >= shard.high)
+        blocks, places = blocks[outside], places[outside]
+        objects = places // self._shard
+        if self._starts is not None:
+            objects = np.searchsorted(self._starts, places, "right")
+        # Blocks that follow each other inside one object are read at once.
+        breaks = np.flatnonzero((np.diff(blocks) != 1) | (np.diff(objects) != 0)) + 1
+        for run in np.split(blocks, breaks):
+            if len(run):
+                first, end = int(run[0]) * self._block, (int(run[-1]) + 1) * self._block
+                for name in self._kept(plan):
+                    yield Piece(name, first, min(end, self._game.size))
 
     def _load(self, plan: RangePlan, piece: Piece, store: Store) -> None:
         """Fill in a stretch of an array."""
         target = plan.arrays[piece.array][piece.low : piece.high]
         name = self._name_of(piece.low * self._ratio(plan, piece.array))
-        if self._spare < target.nbytes:
+        if self.spare < target.nbytes:
             store.read_into(name, piece.array, piece.low, target)
             return
-        key = self._key(store, piece)
-        target[:] = recent.get(
-            key, lambda: store.read(name, piece.array, piece.low, piece.high), self._spare
-        )
+
+        def read() -> NDArray[Any]:
+            return store.read(name, piece.array, piece.low, piece.high)
+
+        target[:] = recent.get(self._key(store, piece), target.nbytes, read, self.spare)
 
     def _key(self, store: Store, piece: Piece) -> tuple[object, ...]:
         return store.url, store.label, self._shard, piece
 
     @property
-    def _spare(self) -> int:
-        """Bytes that a task leaves free; only masks say beforehand what one takes."""
+    def spare(self) -> int:
+        """What a task leaves free; only masks say beforehand what one takes."""
         if not isinstance(self._game, MaskGame):
             return 0
         return self._memory - mask.shard_memory(self._game, self._shard.bit_length() - 1)
@@ -218,7 +236,7 @@ class ShardsJob(Job):
         first = low
         while first < high:
             end = min(high, self._range_of(first)[1])
-            for name in self._kept(plan):
+            for name in plan.packs or self._kept(plan):
                 ratio = self._ratio(plan, name)
                 self._load(plan, Piece(name, first // ratio, -(-end // ratio)), store)
             first = end

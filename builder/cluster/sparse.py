@@ -13,6 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lookup.disk import sized
+from lookup.errors import BuildError
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -24,11 +27,21 @@ _NO_RESERVE = 0x4000 if platform.system() == "Linux" and platform.machine() in _
 
 
 def sparse_zeros(length: int, dtype: Any) -> NDArray[Any]:
-    """As `np.zeros`, for lengths beyond all memory too."""
+    """As `np.zeros`, for lengths beyond all memory too.
+
+    Raises:
+        BuildError: the system does not allow it.
+    """
     size = length * np.dtype(dtype).itemsize
     if not size or not hasattr(mmap, "MAP_PRIVATE"):
         return np.zeros(length, dtype)
-    room = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    try:
+        room = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NO_RESERVE)
+    except (OSError, OverflowError):
+        raise BuildError(
+            f"addresses for {sized(size)}, of which little would be used, cannot be had: expected no "
+            "limit of them, such as ulimit -v or vm.overcommit_memory = 2"
+        ) from None
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
         room.madvise(mmap.MADV_NOHUGEPAGE)  # else a page is 2 MiB, and little takes much
     return np.frombuffer(room, dtype)

@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import zstandard
 
 from builder.build import code_digest
+from builder.cluster.recent import recent
 from builder.cluster.store import LAYOUT, LostObjectError
 from lookup import __version__, processes
-from lookup.errors import EndtableError, GameError
+from lookup.errors import BuildError, EndtableError, GameError
 from lookup.games.sources import failed_at, is_of_own_game, said
 
 if TYPE_CHECKING:
@@ -49,10 +50,11 @@ class Handed(NamedTuple):
         """The work, in the process of a worker.
 
         Raises:
+            BuildError: our own code is another there.
             GameError: the game cannot be had there.
         """
         if self.code != code_here():
-            raise GameError(f"{socket.gethostname()} has {code_here()}: expected {self.code}, as here")
+            raise BuildError(f"{socket.gethostname()} has {code_here()}: expected {self.code}, as here")
         if self.path:
             processes.moved[self.path] = _local(self.path, self.text)
         return _unpacked(self)
@@ -130,7 +132,9 @@ def run_task(handed: Handed, task: Task, store: Store, *_needs: Done) -> Done:
     try:
         with suppress(LostObjectError):  # if there is one that is damaged, it is replaced
             return Done(store.summary(task.name))
-        handed.unpacked().run(task, store)
+        work = handed.unpacked()
+        recent.keep(work.spare)  # what others remembered may be more than this work has room for
+        work.run(task, store)
         summary = store.summary(task.name)
     except LostObjectError as error:
         if LAYOUT not in store:  # it is not the object that is lost

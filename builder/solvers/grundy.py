@@ -99,10 +99,7 @@ class GrundyPlan(RangePlan):
                 return
             if left == before:
                 raise self._loop()
-            self._sweeps += 1
-            if self._sweeps > MOST_SWEEPS:
-                problem = f"the numbering of {game.table_name} takes more than {MOST_SWEEPS} sweeps"
-                raise GameError(f"{problem}: expected most moves to lead the same way, down or up")
+            self._count_sweep()
             self.total += size
             cursor[:] = 1 - cursor[0], 0, 0, left
 
@@ -145,8 +142,16 @@ class GrundyPlan(RangePlan):
                 return
             if left == before:
                 raise self._loop()
+            self._count_sweep()
             before = left
             cursor[0] = 1 - cursor[0]
+
+    def _count_sweep(self) -> None:
+        """One more is needed."""
+        self._sweeps += 1
+        if self._sweeps > MOST_SWEEPS:
+            problem = f"the numbering of {self._game.table_name} takes more than {MOST_SWEEPS} sweeps"
+            raise GameError(f"{problem}: expected most moves to lead the same way, down or up")
 
     def count(self, low: int, high: int) -> Totals:
         """All arrays."""

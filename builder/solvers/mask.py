@@ -38,14 +38,11 @@ _SHARDS_BITS = 6  # 64 shards keep some cores busy ...
 _SHARD_CELLS = 28  # ... unless they are larger than this
 _STRETCH = 1 << 22  # elements counted at a time
 
-LEAST_SHARD_CELLS = BLOCK_CELLS
-"""Kernels solve whole blocks."""
-
 
 def plan(
     game: MaskGame, engine: Engine, zeros: Zeros = np.zeros, shard_cells: int | None = None
 ) -> RangePlan:
-    """The plan for a game; if asked for, with shards of so many cells, at least `LEAST_SHARD_CELLS`."""
+    """The plan for a game; if asked for, with shards of so many cells, as `least_shard_cells` allows."""
     kind = ScoresPlan if game.cells <= REMOTENESS_CELLS else BitsPlan
     return kind(game, engine, zeros, shard_cells)
 
@@ -59,6 +56,12 @@ def memory_needed(game: MaskGame, engine: Engine) -> int:
     if engine == Engine.PYTHON:
         room += 12 * shard if with_scores else shard  # numpy looks at a third of a shard at a time
     return max(game.size if with_scores else game.size // 8, WORD) + room
+
+
+def least_shard_cells(game: MaskGame, engine: Engine) -> int:
+    """The fewest cells of a shard that is not the whole board: kernels solve whole words, or blocks."""
+    in_blocks = engine == Engine.NUMBA and game.cells > REMOTENESS_CELLS
+    return BLOCK_CELLS if in_blocks else WORD_CELLS
 
 
 def shard_memory(game: MaskGame, shard_cells: int) -> int:

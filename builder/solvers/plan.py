@@ -119,6 +119,9 @@ class RangePlan(Plan):
     size: int
     """How many indices there are."""
 
+    packs: tuple[str, ...] | None = None
+    """The arrays that the columns are made of, if they are not made of all."""
+
 
 def chain(ranges: Iterable[tuple[int, int]], arrays: Iterable[str]) -> list[Shard]:
     """A shard for each range of the index: it needs the one before, and leaves its part of arrays."""

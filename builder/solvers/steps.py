@@ -51,6 +51,7 @@ class StepsPlan(RangePlan):
         if game.stores_values:
             names = {"grundy": np.uint8, "remoteness": np.uint8, "stepped": np.int64}
             names |= {"quickest": np.uint8, "longest": np.uint8}
+            self.packs = "grundy", "remoteness"
             self._settle = _settle(engine)
         else:
             names = {"flags": np.uint8}
