@@ -127,9 +127,9 @@ def verify_file(
             raise MissingGameError(file.info.game, "to verify a table")
         engine = engine_for(file.game, engine)
         check_columns(file)
-        if brief and sample is None:
-            sample = _sample_size(file, engine)
         memory = usable_memory() if memory is None else memory
+        if brief and sample is None:
+            sample = _sample_size(file, engine, memory)
         known = Layout.of(file).dtype.itemsize, file.known_chunks
         require_memory(memory_needed(file.game, *known), path.name, memory)
         memory -= _reading_bytes(file.game, *known)
@@ -220,9 +220,12 @@ def _check_for(
 # --- samples --------------------------------------------------------------------------------------
 
 
-def _sample_size(file: TableReader, engine: Engine) -> int | None:
-    """How many indices are checked in brief; None for all."""
-    game, by_words = file.game, masks.applies_to(file)
+def _sample_size(file: TableReader, engine: Engine, memory: int) -> int | None:
+    """How many indices are checked in brief; None for all.
+
+    Words are checked as quickly only if all of them are in memory, as they are where they were solved.
+    """
+    game, by_words = file.game, masks.applies_to(file) and file.game.size // 8 <= memory
     if game.work <= (WHOLE_BY_WORDS if by_words else WHOLE)[engine]:
         return None
     return max(1, SAMPLED[engine] * game.size // game.work)

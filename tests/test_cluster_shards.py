@@ -247,7 +247,7 @@ def circular(edges: set[tuple[int, int]], count: int) -> bool:
 
 
 def test_what_joined_shards_read_of_each_other_is_counted_once(store: Store) -> None:
-    """Of 16 indices, in 7 bytes each and 8 while they are counted; every move leads to another shard."""
+    """Of 16 indices, in 7 bytes each and 8 while they are counted."""
     game = path_through([0, 15, 1, 14, *range(2, 14)])
     run_stages(ShardsJob(game, Engine.PYTHON, 4, 240), store)
 

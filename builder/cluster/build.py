@@ -105,6 +105,7 @@ class ClusterBuild:
         """What runs the rules of a game, whose table can be built as far as is known here.
 
         Raises:
+            InvalidParameterError: there is no such store.
             BuildError: it cannot.
             GameError: the game breaks the contract.
         """
@@ -114,6 +115,7 @@ class ClusterBuild:
         if path.is_dir():
             raise BuildError(f"'{path}' cannot be written: it is a folder")
         engine = build.checked_engine(game, None)
+        _store(game, folder, self.options.store)
         with build.explained_failures(game, path, engine), temporary_beside(path):
             return engine  # a folder that cannot be written is found before the work
 
@@ -124,7 +126,6 @@ class ClusterBuild:
         and not done again.
 
         Raises:
-            InvalidParameterError: there is no such store.
             BuildError: a task failed, or something is missing; says how to go on.
             GameError: the game breaks the contract.
             VerificationError: the result contradicts the rules; nothing was put in place.
@@ -223,7 +224,7 @@ class ClusterBuild:
     ) -> tuple[Path, TableInfo, str, bool]:
         path = folder / f"{info.name}{PARTS_SUFFIX}"
         place = folder / f".{path.name}.build"
-        with _held_folder(place) as held:
+        with _held_folder(place, f"'{place}'") as held:
             temporary = place / "table"
             with self.progress.stage(f"{info.name}: write", "bytes") as report:
                 digest = write_folder(temporary, info, columns, chunks, report, digests=chunks.digests)
@@ -332,13 +333,13 @@ def _held(store: Store) -> Iterator[Store]:
     if store.folder is None:
         yield store
         return
-    with _held_folder(store.folder):
+    with _held_folder(store.folder, f"the store '{store.url}'"):
         yield store
 
 
 @contextmanager
-def _held_folder(folder: Path) -> Iterator[IO[bytes]]:
-    """A folder that no other process uses, which is made if it is not there.
+def _held_folder(folder: Path, what: str) -> Iterator[IO[bytes]]:
+    """A folder that no other process uses, which is made if it is not there; errors call it `what`.
 
     Raises:
         BuildError: another has it, or it cannot be made.
@@ -347,8 +348,8 @@ def _held_folder(folder: Path) -> Iterator[IO[bytes]]:
         folder.parent.mkdir(parents=True, exist_ok=True)
         held = hold_folder(folder)
     except OSError as error:
-        raise BuildError(f"'{folder}' cannot be written: {error.strerror}") from None
+        raise BuildError(f"{what} cannot be written: {error.strerror}") from None
     if held is None:
-        raise BuildError(f"'{folder}' is in use: expected no other build of that table")
+        raise BuildError(f"{what} is in use: expected no other build of that table")
     with held:
         yield held

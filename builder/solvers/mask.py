@@ -42,7 +42,7 @@ _STRETCH = 1 << 22  # elements counted at a time
 def plan(
     game: MaskGame, engine: Engine, zeros: Zeros = np.zeros, shard_cells: int | None = None
 ) -> RangePlan:
-    """The plan for a game; if asked for, with shards of so many cells, as `least_shard_cells` allows."""
+    """The plan for a game; if asked for, with shards of so many cells: see `least_shard_cells`."""
     kind = ScoresPlan if game.cells <= REMOTENESS_CELLS else BitsPlan
     return kind(game, engine, zeros, shard_cells)
 
