@@ -26,7 +26,6 @@ SMALL = 1 << 20
 _FEWEST = 6  # two to the power of so many shards keep some workers busy, if they are not too small
 _LARGEST_CELLS, _LARGEST_RANGE, _LEAST_CELLS = 28, 22, 16  # powers of two that a shard has as indices
 _INDEX_BYTES = 64  # that an index of a range takes, and all that it reads
-_PACKED_BYTES = 12  # that an item takes while it is packed
 
 
 def shard_size(game: Game, engine: Engine, memory: int) -> int | None:
@@ -54,7 +53,8 @@ def task_memory(game: Game, engine: Engine, shard: int | None) -> int:
     if shard is None:
         solver = solver_of(game)
         return solver.memory_needed(game, engine) + int(min(game.size, BEYOND) * solver.table_bytes)
-    packing = _PACKED_BYTES * min(ITEMS, game.size)
+    # Items as they are solved, and packed.
+    packing = (2 * solver_of(game).record_bytes + 4) * min(ITEMS, game.size)
     if isinstance(game, MaskGame):
         return max(packing, mask.shard_memory(game, shard.bit_length() - 1))
     if game.solver in KINDS:
