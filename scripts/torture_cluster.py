@@ -48,7 +48,7 @@ SHARDS = {
 """Tables, and how they are cut where the command does not decide it."""
 
 BY_COMMAND = ("tactics-2x13", "winners-losers-18", "tactics-4x4")
-WORKERS, STOPPED, CLIENT, SCHEDULER = 30, 70, 12, 5
+WORKERS, STOPPED, CLIENT, SCHEDULER = 15, 80, 6, 4
 _SETTINGS = Settings(workers=2, memory=str(700 << 20))
 _PATIENCE = 180  # seconds, after which a build hangs
 
