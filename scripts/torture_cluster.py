@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster_apart import ROOT, ApartCluster, Hooked, Settings, kill_one
+from torture_builds_lab import MEMORY
 
 from builder.build import build_table
 from builder.cluster.build import ClusterBuild
@@ -141,7 +142,10 @@ class _Lab:
 
 def campaign(tally: Tally) -> None:
     """All kinds of cases."""
-    with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
+    place = MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(
+        prefix="torture-", dir=place, ignore_cleanup_errors=True
+    ) as folder:
         lab = _Lab(tally, Path(folder))
         try:
             _workers(lab)
