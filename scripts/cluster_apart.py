@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
@@ -77,12 +77,14 @@ class ApartCluster:
         return int(self.address.rpartition(":")[2])
 
     def workers(self) -> list[psutil.Process]:
-        """The processes of workers that are there now."""
-        try:
-            children = psutil.Process(self._process.pid).children()
-            return [one for one in children if "spawn_main" in " ".join(one.cmdline())]
-        except psutil.NoSuchProcess:
-            return []
+        """The processes of workers that are up; if one dies before, its nanny gives up."""
+        found = []
+        for one in psutil.Process(self._process.pid).children():
+            with suppress(psutil.NoSuchProcess):
+                connections = one.net_connections("tcp4")
+                if any(other.status == psutil.CONN_ESTABLISHED for other in connections):
+                    found.append(one)
+        return found
 
     def kill(self) -> None:
         """Kill the scheduler and all workers at once."""

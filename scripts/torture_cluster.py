@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cluster_apart import ROOT, ApartCluster, Hooked, Settings, kill_one
+from torture_builds_lab import MEMORY
 
 from builder.build import build_table
 from builder.cluster.build import ClusterBuild
@@ -48,7 +49,7 @@ SHARDS = {
 """Tables, and how they are cut where the command does not decide it."""
 
 BY_COMMAND = ("tactics-2x13", "winners-losers-18", "tactics-4x4")
-WORKERS, STOPPED, CLIENT, SCHEDULER = 40, 60, 15, 6
+WORKERS, STOPPED, CLIENT, SCHEDULER = 15, 80, 6, 4
 _SETTINGS = Settings(workers=2, memory=str(700 << 20))
 _PATIENCE = 180  # seconds, after which a build hangs
 
@@ -141,7 +142,10 @@ class _Lab:
 
 def campaign(tally: Tally) -> None:
     """All kinds of cases."""
-    with tempfile.TemporaryDirectory(prefix="torture-", ignore_cleanup_errors=True) as folder:
+    place = MEMORY if MEMORY.is_dir() and os.access(MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(
+        prefix="torture-", dir=place, ignore_cleanup_errors=True
+    ) as folder:
         lab = _Lab(tally, Path(folder))
         try:
             _workers(lab)

@@ -216,6 +216,7 @@ def test_workers_that_are_killed(lab: Lab, local: Callable[[Game], bytes], tmp_p
     def kill(kind: str, done: int) -> None:
         if kind == "solve" and moments and done >= moments[0]:
             moments.pop(0)
+            until(lambda: len(lab.cluster.workers()) > 0)
             assert kill_one(chance.choice(lab.cluster.workers()))
 
     assert lab.build(BITS, tmp_path, kill) == local(BITS)
@@ -334,11 +335,10 @@ def test_a_full_store(lab: Lab, local: Callable[[Game], bytes], tmp_path: Path) 
 
     with pytest.raises(BuildError) as caught:
         lab.build(BITS, tmp_path, fill)
-    problem = r"shard 'solve/\d+-\d+' failed: the store '.*' cannot be written: File too large"
-    assert re.fullmatch(
-        rf"{problem}; \d+ finished .*; go on with: build-tables again", str(caught.value)
-    )
     limit(resource.RLIM_INFINITY)
+    problem = r"shard 'solve/\d+-\d+' failed: .*File too large"  # the object, or code for later runs
+    kept = r"\d+ finished tasks are kept in '.*'; go on with: build-tables again"
+    assert re.fullmatch(f"{problem}; {kept}", str(caught.value))
     assert lab.build(BITS, tmp_path) == local(BITS)
     lab.require_nothing_twice()
 
@@ -452,7 +452,7 @@ def test_a_slow_worker(lab: Lab, local: Callable[[Game], bytes], tmp_path: Path)
     slow, fast = (str(worker.pid) for worker in lab.cluster.workers())
     lab.pause(**{f"p{slow}": 0.3, "all": 0.01})
     assert lab.build(SCORES, tmp_path, shard=1 << 11) == local(SCORES)
-    assert lab.writers()[fast] > 2 * lab.writers()[slow]
+    assert lab.writers()[fast] > lab.writers()[slow], "the other one does most of it"
 
 
 def test_workers_with_other_code(lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
