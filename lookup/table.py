@@ -132,7 +132,11 @@ class Table(StoredAnswers):
 
     @property
     def digest(self) -> str:
-        """The SHA-256 over metadata and decoded values: equal digests, equal tables."""
+        """The SHA-256 over metadata and decoded values: equal digests, equal tables.
+
+        Of a folder of parts that is not held in memory it is what the manifest says; that it is so,
+        `build-tables verify` finds out.
+        """
         return self._file.digest
 
     def close(self) -> None:

@@ -23,6 +23,8 @@ from lookup.errors import (
 )
 from lookup.folder import TableFolder
 from lookup.manifest import MOST_MANIFEST
+from lookup.records import decode_records
+from lookup.table import Table
 from tests.conftest import ROOT
 from tests.folders import as_folder, forge, signed
 from tests.test_folder import MISSING, PART, everything
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from lookup.reader import TableReader
     from tests.conftest import Rechunk
 
 OTHER = "is damaged: it is not the part that the manifest names"
@@ -176,7 +179,15 @@ def test_parts_that_changed_places_in_the_manifest_too(folder: Path, chunked: No
         table.probe_index(0)
 
 
-def test_the_digest_of_the_table_is_compared_when_it_is_verified(folder: Path, chunked: None) -> None:
+def test_the_digest_of_a_small_table_is_compared_when_it_is_opened(folder: Path) -> None:
+    forge(folder, lambda fields: fields.update(digest="0" * 64))
+    with pytest.raises(CorruptTableError, match="is damaged: its parts do not match its digest"):
+        lookup.open_table(folder)
+
+
+def test_the_digest_of_a_large_table_is_compared_when_it_is_verified(
+    folder: Path, chunked: None
+) -> None:
     forge(folder, lambda fields: fields.update(digest="0" * 64))
     with lookup.open_table(folder) as table:  # each part is sound: this alone does not show it
         assert table.probe_index(0)
@@ -241,9 +252,9 @@ def test_a_manifest_that_no_endtable_writes(
 
 def test_a_table_of_an_unknown_game_cannot_claim_to_be_huge(folder: Path) -> None:
     """Nothing is made room for that a few bytes of JSON claim."""
+    size = 1 << 62
 
     def change(fields: dict[str, Any]) -> None:
-        size = 1 << 62
         fields["table"].update(game="spam", size=size, positions=size, losses=size, wins=0)
         fields["table"].update(longest_remoteness=-1)
         del fields["columns"]["remoteness"]
@@ -252,6 +263,29 @@ def test_a_table_of_an_unknown_game_cannot_claim_to_be_huge(folder: Path) -> Non
     forge(folder, change)
     with pytest.raises(CorruptTableError, match="outcome has other parts than its length asks for"):
         TableFolder(folder)
+
+    def in_one(fields: dict[str, Any]) -> None:
+        outcome = fields["columns"]["outcome"]
+        outcome["chunk_bytes"] = 1
+        outcome["parts"] = [{**outcome["parts"][0], "elements": size // 8}]
+
+    forge(folder, in_one)
+    with lookup.open_table(folder) as table, pytest.raises(CorruptTableError, match="something else"):
+        table.probe_index(0)
+
+
+def test_a_table_of_a_known_game_cannot_claim_to_have_many_chunks(folder: Path) -> None:
+    """Its size is known, but not how many chunks that is: no list of them is made beforehand."""
+
+    def change(fields: dict[str, Any]) -> None:
+        for column in fields["columns"].values():
+            column["chunk_bytes"] = 1
+
+    forge(folder, change)
+    asked: list[TableReader] = []
+    with pytest.raises(CorruptTableError, match="its chunks are not as long as in other parts"):
+        Table(folder, decode=lambda file: asked.append(file) or decode_records(file))
+    assert not asked
 
 
 def test_later_versions_and_other_peoples_files(folder: Path, tmp_path: Path) -> None:
