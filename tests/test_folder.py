@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
 import pickle
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -235,6 +238,32 @@ def test_so_many_are_open_and_no_more(
         assert isinstance(reader, TableFolder)
         assert list(reader._parts._slots)[-1] == ("outcome", 3)  # the last that was used stays
     assert table.is_closed
+
+
+def test_others_are_closed_when_no_more_files_may_be_open(
+    folder: Path, chunked: None, counted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That a table may have 64 open does not mean that the process may have as many more."""
+
+    def few(name: Any, flags: int, mode: int = 0o777, **more: Any) -> int:
+        if Counted.now >= 3:
+            raise OSError(errno.EMFILE, "Too many open files", name)
+        return opened(name, flags, mode, **more)
+
+    expected = [everything(folder).outcome[index] for index in range(0, 65536, 4999)]
+    opened = os.open
+    monkeypatch.setattr(os, "open", few)
+    with lookup.open_table(folder, cache_bytes=1) as table:
+        assert [table.probe_index(index).outcome for index in range(0, 65536, 4999)] == expected
+        assert 0 < Counted.now <= 3
+        reader = table._file
+        assert isinstance(reader, TableFolder)
+        with contextlib.ExitStack() as stack:
+            for part in range(3):  # all are being read: there is nothing to close
+                stack.enter_context(reader._parts.borrowed(("remoteness", part)))
+            with pytest.raises(TableFileError, match="cannot be read: Too many open files"):
+                table.probe_index(65535)
+        assert table.probe_index(65535)
 
 
 def test_threads_share_it(

@@ -14,6 +14,7 @@ import pytest
 import lookup
 from builder.compile import Engine
 from builder.verify import verify_file
+from lookup import handle
 from lookup.errors import (
     CorruptTableError,
     FormatVersionError,
@@ -141,6 +142,18 @@ def test_another_thing_in_the_place_of_a_part(
     assert words in str(caught.value)
     with closing(TableFolder(folder)) as reader, pytest.raises(TableFileError):
         reader.check_chunks()
+
+
+def test_a_link_is_no_part_where_the_system_would_follow_it(
+    folder: Path, chunked: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handle, "_NO_LINKS", 0)  # as on Windows
+    make_link(folder / PART)
+    with (
+        lookup.open_table(folder) as table,
+        pytest.raises(TableFileError, match="it is a link, expected the file itself"),
+    ):
+        table.probe_index(20000)
 
 
 def test_a_part_of_another_table_or_build(
