@@ -75,6 +75,8 @@ class TableFolder(TableReader):
     first needed, and so are those of a folder that was put in its place meanwhile.
     """
 
+    form = "folder"
+
     def __init__(self, path: Path, rules: Rules | None = None) -> None:
         self.path = path
         manifest = path / MANIFEST

@@ -126,6 +126,11 @@ class Table(StoredAnswers):
         return self._file.path
 
     @property
+    def form(self) -> str:
+        """How it is stored: `file`, or `folder`, of parts."""
+        return self._file.form
+
+    @property
     def is_in_memory(self) -> bool:
         """Whether it was decoded whole: then no answer reads the file."""
         return isinstance(self._records, DecodedRecords)

@@ -47,6 +47,7 @@ from tests.test_concurrency import held, in_child, needs_fork
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lookup.service.shelf import Served
     from tests.conftest import Rechunk
 
 NAMES = [game.table_name for game in CATALOGUE]
@@ -432,13 +433,70 @@ def test_a_new_folder_in_its_place_is_noticed(folder: Path, monkeypatch: pytest.
         assert after.digest == before.digest
 
 
+def test_a_folder_that_was_replaced_this_moment_is_looked_at_at_once(
+    folder: Path, rechunk: Rechunk, chunked: None
+) -> None:
+    """Parts of the old one that are not open are gone with it."""
+    whole = rechunk(ROOT / "tables/tactics-4x4.h5", 1024)
+    with lookup.open_tablebase(folder.parent) as tables, lookup.open_table(whole) as file:
+        shelf = shelf_module.Shelf(tables)
+        before = shelf.find("tactics-4x4")
+        with temporary_folder_beside(folder) as fresh:
+            other = as_folder(whole, fresh.parent / "other", 4096)
+            shutil.copytree(other, fresh, dirs_exist_ok=True)
+            put_folder_in_place(fresh, folder)
+        assert shelf.known("tactics-4x4") is before
+
+        def last(served: Served) -> lookup.Value:
+            return shelf.stored(served.answers).probe_index(65535)
+
+        with pytest.raises(TableFileError, match=MISSING):
+            last(before)
+        assert shelf.ask("tactics-4x4", last) == file.probe_index(65535)
+        assert shelf.known("tactics-4x4") not in (None, before)
+        (folder / "remoteness-000000.h5").unlink()  # the same folder: there is nothing else to ask
+        with pytest.raises(TableFileError, match="is missing"):
+            shelf.ask("tactics-4x4", lambda served: shelf.stored(served.answers).probe_index(0))
+
+
+def test_parts_that_come_after_the_manifest_are_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with lookup.open_tablebase(folder.parent) as tables:
+        shelf = shelf_module.Shelf(tables)
+        (folder / PART).rename(folder / "away")
+        for _ in range(2):
+            with pytest.raises(TableFileError, match=MISSING):
+                shelf.find("tactics-4x4")
+        (folder / "away").rename(folder / PART)
+        with pytest.raises(TableFileError, match=MISSING):  # it was looked at just now
+            shelf.find("tactics-4x4")
+        monkeypatch.setattr(shelf_module, "NOTICED_AFTER", -1.0)
+        whole = shelf.find("tactics-4x4")
+        assert shelf.find("tactics-4x4") is whole
+        (folder / PART).rename(folder / "away")
+        (folder / "manifest.json").touch()
+        for _ in range(3):
+            assert shelf.find("tactics-4x4") is whole
+        assert len(caplog.records) == 1  # not for each look
+        (folder / "away").rename(folder / PART)
+        assert shelf.find("tactics-4x4") is not whole
+
+
 def test_it_is_served(folder: Path, whole: Path) -> None:
     with running("--tables", folder.parent) as server, lookup.open_table(whole) as table:
         asked = f"/api/tables/tactics-4x4/probe?position={POSITION}"
         assert server.client.get(asked).json()["outcome"] == table.probe(POSITION).outcome.name.lower()
-        assert server.client.get("/api/tables/tactics-4x4").json()["digest"] == table.digest
+        info = server.client.get("/api/tables/tactics-4x4").json()
+        assert (info["digest"], info["form"]) == (table.digest, "folder")
+        assert server.client.get("/api/tables/rota").json()["form"] == "file"
         answer = server.client.get("/api/tables/tactics-4x4/file")
         assert answer.status_code == 404
         assert answer.json()["error"]["code"] == "no_file"
         assert "is a folder of parts" in answer.json()["error"]["message"]
         assert str(folder) not in answer.text
+    (folder / PART).unlink()
+    with running("--tables", folder.parent) as server:
+        answer = server.client.get(asked)
+        assert answer.status_code == 500
+        assert answer.json()["error"]["message"] == f"'tactics-4x4.parts/{PART}' {MISSING}"
