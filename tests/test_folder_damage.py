@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -222,6 +223,14 @@ def table_says(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
     return lambda fields: fields["table"].update(change)
 
 
+def later(fields: dict[str, Any], items: int) -> None:
+    """A column that a later version might add, of so many items."""
+    column = fields["columns"]["later"] = json.loads(json.dumps(fields["columns"]["outcome"]))
+    column["attributes"]["items"] = items
+    for at, one in enumerate(column["parts"]):
+        one["file"] = f"later-{at:06}.h5"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -242,12 +251,24 @@ def table_says(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
         (column({"attributes": [7]}), "outcome has no attributes"),
         (lambda fields: fields["columns"].update({"../x": {}}), "'../x' is no column's name"),
         (lambda fields: fields["columns"].pop("outcome"), "expected totals and classes, grundy"),
-        (lambda fields: fields.update(columns=7), "it has no columns"),
+        (lambda fields: fields.update(columns=7), "it has no columns, or too many"),
+        (lambda fields: fields.update(columns={f"c{at}": 7 for at in range(64)}), "or too many"),
+        (lambda fields: fields["columns"].update(sha256={}), "'sha256' is no column's name"),
+        (lambda fields: later(fields, 0), "later has 0 items, expected one at least"),
+        (lambda fields: later(fields, -8), "later has -8 items, expected one at least"),
         (lambda fields: fields.update(digest=7), "it has no digest"),
         (lambda fields: fields.update(table=7), "the table has no attributes"),
         (table_says({"wins": 1 << 63}), "others than strings and 64-bit integers"),
         (table_says({"wins": True}), "others than strings and 64-bit integers"),
         (table_says({"rules": "\ud800"}), "others than strings and 64-bit integers"),
+        (table_says({"rules": "\u00e9" * 32501}), "others than strings and 64-bit integers"),
+        (table_says({"rules": "x\0"}), "others than strings and 64-bit integers"),
+        (table_says({"x" * 65: 1}), "names are not printable ASCII, or too long"),
+        (table_says({"": 1}), "names are not printable ASCII, or too long"),
+        (table_says({"x\n": 1}), "names are not printable ASCII, or too long"),
+        (table_says({"\ud800": 1}), "names are not printable ASCII, or too long"),
+        (table_says({f"{at:05}": 1 for at in range(100_000)}), "more than 4,194,304 bytes"),
+        (table_says({f"x{at}": "x" * 65000 for at in range(65)}), "more than 4,194,304 bytes"),
         (table_says({"wins": 7}), "expected totals and classes, grundy"),
         (table_says({"size": 7}), "'tactics-4x4' with 7 indices is not its game"),
     ],
@@ -260,6 +281,39 @@ def test_a_manifest_that_no_endtable_writes(
         TableFolder(folder)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+JSON = "it is no object in JSON, in ASCII"
+CANONICAL = "it is not in canonical form"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: b"\xef\xbb\xbf" + text, JSON),
+        (lambda text: text + b',"x":NaN', JSON),
+        (lambda text: text + b',"x":' + b"1" * 5000, JSON),
+        (lambda text: text + b',"x":' + b"[" * 50_000 + b"]" * 50_000, JSON),
+        (lambda text: b"[" + text, JSON),
+        (lambda text: b'{"digest":"",' + text[1:], CANONICAL),
+        (lambda text: text + b',"digest":""', CANONICAL),
+        (lambda text: b" " + text, CANONICAL),
+        (lambda text: text.replace(b'"wins":', b'"wins": '), CANONICAL),
+        (lambda text: text.replace(b"player", b"\\u0070layer"), CANONICAL),
+        (lambda text: text + b',"x":1e5', CANONICAL),
+        (lambda text: text + b',"x":[' + b"[]," * 100_000 + b"0]", "more values than any manifest"),
+        (lambda text: text + b',"x":' + b"[" * 100_000, "more values than any manifest"),
+    ],
+)
+def test_the_same_in_other_bytes_is_refused_though_its_sha256_is_right(
+    change: Callable[[bytes], bytes], words: str, folder: Path
+) -> None:
+    path = folder / "manifest.json"
+    before, _, _ = path.read_bytes().rpartition(b',"sha256":"')
+    text = change(before)
+    path.write_bytes(text + b',"sha256":"%b"}\n' % hashlib.sha256(text).hexdigest().encode())
+    with pytest.raises(CorruptTableError, match=words):
+        TableFolder(folder)
 
 
 def test_a_table_of_an_unknown_game_cannot_claim_to_be_huge(folder: Path) -> None:
@@ -305,9 +359,12 @@ def test_a_table_of_a_known_game_cannot_claim_to_have_many_chunks(folder: Path) 
 def test_later_versions_and_other_peoples_files(folder: Path, tmp_path: Path) -> None:
     path = folder / "manifest.json"
     text = path.read_bytes()
-    forge(folder, lambda fields: fields.update(format_version=2))
-    with pytest.raises(FormatVersionError, match="has format version 2; this Endtable reads version 1"):
-        lookup.open_table(folder)
+    for version in (2, True, 1.0, "1", None):
+        forge(folder, lambda fields, given=version: fields.update(format_version=given))  # type: ignore[misc]  # mypy knows no defaults of lambdas
+        with pytest.raises(
+            FormatVersionError, match=f"has format version {version!r}; this Endtable reads version 1"
+        ):
+            lookup.open_table(folder)
     path.write_bytes(text)
     forge(folder, table_says({"format_version": 2}))
     with pytest.raises(FormatVersionError, match="has format version 2"):
