@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from builder.writer import stored_as, write_file
 from lookup.atomic import put_in_place, temporary_beside
 from lookup.chunk_file import StoredColumn
-from lookup.errors import TableFileError
+from lookup.errors import BuildError, TableFileError
 from lookup.folder import open_part
-from lookup.format import digest_of
+from lookup.format import digest_of, table_digest
 from lookup.manifest import (
     MANIFEST,
     ColumnEntry,
@@ -29,7 +29,7 @@ from lookup.progress import silent
 from lookup.threads import in_threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import TypeAlias
 
@@ -44,6 +44,10 @@ if TYPE_CHECKING:
 PART_BYTES = 256 << 20
 """What a part holds, before compression. To open one takes time for each of its chunks, some 6 ms for
 these; whoever probes a huge table at random waits for that. And a terabyte has 4,096 of them."""
+
+MOST_PARTS = 65_536
+"""Of all columns; where there would be more, parts are larger. The manifest has some 160 bytes for each,
+and must not be longer than `lookup.manifest.MOST_MANIFEST`."""
 
 _OURS = re.compile(r"\.?[a-z0-9_]+-\d{6}\.h5(\..*\.tmp)?")
 
@@ -63,19 +67,21 @@ def write_folder(
     Chunks are encoded as `builder.writer.stored_as(columns)` says; no more than one is held at a time.
     The folder is the caller's to put in place (`lookup.atomic`) once this has returned.
 
-    It may hold parts that an earlier run has left. One that is whole, and has the digests that it
-    should have, is not written again; what else looks like a part is removed. `digests` saves reading
-    all chunks of such a part to know them.
+    It may hold parts that an earlier run has left. One that is whole, and has the digest that it
+    should have, is not written again; what else looks like a part is removed, but for folders.
+    `digests` saves reading all chunks of such a part to know them.
 
     Raises:
+        BuildError: a folder stands where a file belongs.
         OSError: it cannot be written.
     """
     writer = _Writer(folder, info, columns, chunks, digests, part_bytes, report)
     folder.mkdir(parents=True, exist_ok=True)
+    writer.refuse_folders()
     (folder / MANIFEST).unlink(missing_ok=True)
+    writer.remove_others()
     described = {column.name: column.attributes for column in columns}
     digest = digest_of(info.attributes, described, writer.write_parts())
-    writer.remove_others()
     with temporary_beside(folder / MANIFEST) as temporary:
         temporary.write_bytes(Manifest(info.attributes, digest, writer.entries).to_bytes())
         put_in_place(temporary, folder / MANIFEST)
@@ -99,10 +105,12 @@ class _Writer:
         self._folder, self._table = folder, info.name
         self._chunks, self._digests = chunks, digests or self._from_chunks
         self._stored = stored_as(columns)
-        self._shares = [
-            _shares(column, self._stored[column.name][0], part_bytes)
-            for column in sorted(columns, key=lambda column: column.name)
-        ]
+        self._shares = _all_shares(columns, self._stored, part_bytes)
+        self._names = {
+            part_name(shares.stored.column.name, number)
+            for shares in self._shares
+            for number in range(shares.parts)
+        }
         self._report, self._done = report, 0
         self._total = sum(column.nbytes for column in columns)
 
@@ -119,27 +127,39 @@ class _Writer:
             chunk = shares.stored.chunk_bytes
             self.entries[column.name] = ColumnEntry(column.attributes, chunk, tuple(parts))
 
+    def refuse_folders(self) -> None:
+        """Look for folders where files will be put, before there is work to be lost.
+
+        Raises:
+            BuildError: there is one.
+        """
+        for name in (MANIFEST, *self._names):
+            path = self._folder / name
+            if path.is_dir() and not path.is_symlink():
+                raise BuildError(f"'{path}' is a folder: expected a file, or nothing there")
+
     def remove_others(self) -> None:
         """Remove what an earlier run has left, if it shared the chunks in another way."""
-        wanted = {
-            part_name(shares.stored.column.name, number)
-            for shares in self._shares
-            for number in range(shares.parts)
-        }
         for path in list(self._folder.iterdir()):
-            if _OURS.fullmatch(path.name) and path.name not in wanted:
+            is_ours = _OURS.fullmatch(path.name) and path.name not in self._names
+            if is_ours and (path.is_symlink() or not path.is_dir()):
                 path.unlink()
 
     def _kept(self, shares: Shares, number: int) -> tuple[PartEntry, bytes] | None:
         """A part that is there already, if it is whole and the right one."""
-        column = shares.stored.column
+        column, part = shares.stored.column, shares.column_of(number)
+        attributes = part_attributes(self._table, part.name, number * shares.elements)
         try:
             with closing(open_part(self._folder, self._table, shares, number)) as file:
                 digests = file.columns[column.name].digests
+                # Of its attributes too: another version may have given it more than ours.
+                described = {part.name: part.attributes}
+                if file.digest != table_digest(attributes, described, {part.name: digests}):
+                    return None
                 if digests != self._digests(column, *shares.chunks_of(number)):
                     return None
                 in_threads(lambda at: file.read_chunk(column.name, at), len(digests) // 32)
-                entry = PartEntry(shares.column_of(number).length, file.size, file.digest)
+                entry = PartEntry(part.length, file.size, file.digest)
                 return entry, digests
         except TableFileError:
             return None
@@ -168,6 +188,18 @@ class _Writer:
     def _count(self, of_part: int) -> None:
         self._done += of_part
         self._tell(0)
+
+
+def _all_shares(
+    columns: Sequence[Column], stored: Mapping[str, tuple[int, int]], part_bytes: int
+) -> list[Shares]:
+    """Those of all columns in alphabetical order; parts are larger if there were too many."""
+    ordered = sorted(columns, key=lambda column: column.name)
+    while True:
+        shares = [_shares(column, stored[column.name][0], part_bytes) for column in ordered]
+        if sum(one.parts for one in shares) <= MOST_PARTS:
+            return shares
+        part_bytes *= 2
 
 
 def _shares(column: Column, chunk: int, part_bytes: int) -> Shares:

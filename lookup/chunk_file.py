@@ -178,7 +178,7 @@ def check_format(path: Path, kind: str, named: object, version: object) -> None:
     """
     if named != kind:
         raise NotATableError(path, f"is not a table: expected the attribute format = {kind!r}")
-    if version != VERSION:
+    if type(version) is not int or version != VERSION:  # True is 1, too
         problem = f"has format version {quoted(version)}; this Endtable reads version {VERSION}"
         raise FormatVersionError(path, problem)
 

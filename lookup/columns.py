@@ -68,7 +68,7 @@ class ChunkCache:
                 return  # another thread was faster
             while self._queue and self.held + column.chunk_bytes > self.limit:
                 self._drop_one()
-            column.used[number] = 0
+            column.used.discard(number)
             column.chunks[number] = chunk
             self._queue.append((column, number))
             self.held += column.chunk_bytes
@@ -77,6 +77,7 @@ class ChunkCache:
         """Start again without chunks: the parent may have been about to drop or to put one."""
         for column in self.columns:
             column.chunks.clear()
+            column.used.clear()
         self._queue.clear()
         self.held = 0
         self._lock = Lock()
@@ -84,25 +85,26 @@ class ChunkCache:
     def _drop_one(self) -> None:
         while True:
             column, number = self._queue.popleft()
-            if not column.used[number]:
+            if number not in column.used:
                 del column.chunks[number]
                 self.held -= column.chunk_bytes
                 return
-            column.used[number] = 0
+            column.used.discard(number)
             self._queue.append((column, number))
 
 
 class CachedColumn:
     """One column of a file, read chunk by chunk through a cache that columns may share.
 
-    `chunks` and `used` belong to the cache. They are read, and flags are set, without its lock:
-    between two steps a chunk may only disappear, and then a flag means nothing.
+    `chunks`, and which of them were `used`, belong to the cache. Both are read, and numbers are added
+    to `used`, without its lock: between two steps a chunk may only disappear, and then its number
+    means nothing.
     """
 
     def __init__(self, file: TableReader, name: str, cache: ChunkCache) -> None:
         stored = file.columns[name]
         self.chunks: dict[int, Chunk] = {}
-        self.used = bytearray(stored.count)
+        self.used: set[int] = set()  # not a flag for each chunk: how many there are is a claim
         self._file, self._name, self._cache = file, name, cache
         cache.columns.append(self)
         self.chunk_bytes = stored.chunk_bytes
@@ -119,7 +121,7 @@ class CachedColumn:
         number = index >> self._shift
         try:
             chunk = self.chunks[number]
-            self.used[number] = 1
+            self.used.add(number)
         except KeyError:
             chunk = self._read(number)
             self._cache.put(self, number, chunk)
@@ -153,7 +155,7 @@ class CachedColumn:
             if (chunk := self.chunks.get(group[0])) is None:
                 missing.append(group)
             else:
-                self.used[group[0]] = 1
+                self.used.add(group[0])
                 pick(chunk, *group[1:])
         fits = len(missing) * self.chunk_bytes <= self._cache.limit
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from lookup.progress import silent
@@ -27,10 +29,16 @@ def sized(count: int) -> str:
 
 
 def bytes_at(path: Path) -> int:
-    """How many bytes a file takes, or all files of a folder."""
-    if path.is_dir():
-        return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return path.stat().st_size
+    """How many bytes a file takes, or all files of a folder; what cannot be looked at is left out."""
+    total = 0
+    if not os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises if it may not look
+        with suppress(OSError):
+            total = path.stat().st_size
+    for folder, _, names in os.walk(path):
+        for name in names:
+            with suppress(OSError):
+                total += os.lstat(os.path.join(folder, name)).st_size  # noqa: PTH118 - quicker, for many
+    return total
 
 
 def available_disk(folder: Path) -> int | None:

@@ -16,7 +16,7 @@ from lookup.chunk_file import ChunkFile, damage_in
 from lookup.claims import Claims
 from lookup.errors import CorruptTableError, MissingTableError, NotATableError
 from lookup.format import COLUMNS, digest_of
-from lookup.handle import Handle, closed
+from lookup.handle import Handle, TooManyFilesError, closed
 from lookup.manifest import (
     MANIFEST,
     MOST_MANIFEST,
@@ -52,8 +52,7 @@ def open_reader(path: Path, rules: Rules | None = None) -> TableReader:
     Raises what `open_table` raises.
     """
     folder = folder_of(path)
-    is_named_so = folder.suffix == PARTS_SUFFIX and os.path.isdir(folder)  # noqa: PTH112 - as below
-    if is_named_so or is_folder(folder):
+    if os.path.isdir(folder) and (folder.suffix == PARTS_SUFFIX or is_folder(folder)):  # noqa: PTH112
         return TableFolder(folder, rules)
     return TableFile(path, rules)
 
@@ -75,6 +74,8 @@ class TableFolder(TableReader):
     `rules` are as for a `TableFile`. A part that is missing or not the right one is refused when it is
     first needed, and so are those of a folder that was put in its place meanwhile.
     """
+
+    form = "folder"
 
     def __init__(self, path: Path, rules: Rules | None = None) -> None:
         self.path = path
@@ -247,12 +248,21 @@ class _OpenParts:
         try:
             with slot.lock:
                 if slot.file is None:
-                    slot.file = self._table.open_part(*which)
+                    slot.file = self._open(which)
             yield slot.file
         finally:
             with self._lock:
                 slot.users -= 1
                 self._close_some(0 if self.is_closed else MOST_OPEN)
+
+    def _open(self, which: Which) -> ChunkFile:
+        """A part; others that nobody reads are closed for it if no more files may be open."""
+        try:
+            return self._table.open_part(*which)
+        except TooManyFilesError:
+            with self._lock:
+                self._close_some(0)
+            return self._table.open_part(*which)
 
     def close(self) -> None:
         """Close all parts, those that are being read when that is done."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from threading import Lock
@@ -22,6 +23,10 @@ _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _pread: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
 
 
+class TooManyFilesError(TableFileError):
+    """The process, or the system, has as many files open as it may."""
+
+
 class Handle:
     """An open file; `size` is how many bytes it had when it was opened.
 
@@ -30,13 +35,14 @@ class Handle:
 
     Raises:
         MissingTableError: there is no file.
+        TooManyFilesError: it may be opened once others are closed.
         TableFileError: it cannot be read.
     """
 
     def __init__(self, path: Path, *, itself: bool = False) -> None:
         self.path = path
         self._lock = Lock()
-        self._file = _open(path, _NO_LINKS if itself else 0)
+        self._file = _open(path, itself)
         self.size = os.fstat(self._file.fileno()).st_size
 
     def close(self) -> None:
@@ -76,15 +82,16 @@ def closed(path: Path) -> TableFileError:
     return TableFileError(path, "cannot be read: it was closed")
 
 
-def _open(path: Path, flags: int) -> BinaryIO:
+def _open(path: Path, itself: bool) -> BinaryIO:
     missing = MissingTableError(path.name or str(path), [path.parent])
+    flags = NO_WAITING | _NO_LINKS if itself else NO_WAITING
 
     def at_once(name: str, mode: int) -> int:
         """A pipe that was put there this very moment is opened too, but not waited for."""
-        return os.open(name, mode | NO_WAITING | flags)
+        return os.open(name, mode | flags)
 
     try:
-        if flags and path.is_symlink():
+        if itself and path.is_symlink():  # also where there is no such flag
             raise TableFileError(path, "cannot be read: it is a link, expected the file itself")
         if path.is_file() or not path.exists():
             file = open(path, "rb", opener=at_once)  # noqa: SIM115 - a path has no opener
@@ -95,5 +102,7 @@ def _open(path: Path, flags: int) -> BinaryIO:
         raise missing from None
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or error
-        raise TableFileError(path, f"cannot be read: {reason}") from None
+        is_full = getattr(error, "errno", None) in (errno.EMFILE, errno.ENFILE)
+        kind = TooManyFilesError if is_full else TableFileError
+        raise kind(path, f"cannot be read: {reason}") from None
     raise missing  # a folder, or a pipe that would never answer

@@ -287,12 +287,12 @@ class Structure:
         """The name that begins there, and ends with a NUL."""
         size = max(0, min(_MOST_NAME + 1, self.length - offset))
         text, end, _ = self._bytes(offset, size, "a name").partition(b"\0")
-        if not end or not _is_name(text):
+        if not end or not is_name(text):
             raise StructureError(f"there is no name at {offset}")
         return text.decode("ascii")
 
 
-def _is_name(text: bytes) -> bool:
+def is_name(text: bytes) -> bool:
     """Whether an attribute or a member of a group can be called so: it is shown in messages."""
     return 0 < len(text) <= _MOST_NAME and text.isascii() and text.decode("ascii").isprintable()
 
@@ -311,7 +311,7 @@ def _attribute(content: bytes) -> tuple[str, int | str | None]:
     for size in (name_size, type_size, space_size):
         ends.append(ends[-1] + (size + 7) // 8 * 8)
     name, end, _ = content[8 : 8 + name_size].partition(b"\0")
-    if version != 1 or not end or not _is_name(name):
+    if version != 1 or not end or not is_name(name):
         raise StructureError("an attribute is not of version 1, or has no name in ASCII")
     kind, space = content[ends[1] : ends[1] + type_size], content[ends[2] : ends[2] + space_size]
     value: int | str | None = None

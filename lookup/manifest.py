@@ -26,12 +26,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from lookup.blocks import dtype_of
 from lookup.chunk_file import StoredColumn, check_chunk_bytes, check_format
 from lookup.errors import CorruptTableError, NotATableError
-from lookup.format import FORMAT, VERSION, canonical
+from lookup.format import DIGESTS, FORMAT, VERSION, canonical
+from lookup.hdf5 import is_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -46,6 +47,12 @@ MANIFEST = "manifest.json"
 MOST_MANIFEST = 16 << 20
 """Bytes of the largest manifest that is read, of some hundred thousand parts."""
 
+_MOST_COLUMNS = 63  # a group has 64 members at most, and one is `sha256`
+_MOST_TEXT = 65_000  # bytes of a string
+_MOST_ATTRIBUTES = 4 << 20  # bytes of all of an object
+_AN_ATTRIBUTE = 40  # bytes of one in a file, at least, but for its name and value
+_MOST_VALUES = 65_536  # of JSON: so many, and one more for each so many bytes
+_BYTES_A_VALUE = 16
 _MOST_PARTS = 1_000_000  # of a column: numbers have six digits
 _COLUMN = re.compile(r"[a-z][a-z0-9_]{0,63}")  # of which file names are made
 _SHA256 = re.compile(r"[0-9a-f]{64}")
@@ -83,7 +90,7 @@ class ColumnEntry(NamedTuple):
         Raises:
             ValueError: it is none.
         """
-        if not _COLUMN.fullmatch(name) or not isinstance(fields, dict):
+        if not _COLUMN.fullmatch(name) or name == DIGESTS or not isinstance(fields, dict):
             raise ValueError(f"{name[:100]!r} is no column's name, or not described")
         size, parts = fields.get("chunk_bytes"), fields.get("parts")
         if type(size) is not int or not isinstance(parts, list) or not 0 < len(parts) <= _MOST_PARTS:
@@ -106,15 +113,23 @@ def _part(column: str, at: int, fields: Any) -> PartEntry:
 
 
 def _attributes(what: str, fields: Any) -> dict[str, int | str]:
-    """Such as a file can have: strings in UTF-8 and 64-bit integers."""
+    """Such as a file can have: strings in UTF-8 and 64-bit integers, and not too many."""
     if not isinstance(fields, dict) or not all(map(_is_attribute, fields.values())):
         raise ValueError(f"{what} has no attributes, or others than strings and 64-bit integers")
+    texts = (value for value in fields.values() if isinstance(value, str))
+    if sum(map(len, (*fields, *texts))) + _AN_ATTRIBUTE * len(fields) > _MOST_ATTRIBUTES:
+        raise ValueError(f"{what} has attributes of more than {_MOST_ATTRIBUTES:,} bytes")
+    if not all(name.isascii() and is_name(name.encode()) for name in fields):
+        raise ValueError(f"{what} has attributes whose names are not printable ASCII, or too long")
     return fields
 
 
 def _is_attribute(value: Any) -> bool:
     if isinstance(value, str):
-        return not any("\ud800" <= letter <= "\udfff" for letter in value)
+        try:
+            return len(value.encode()) <= _MOST_TEXT and not value.endswith("\0")
+        except UnicodeEncodeError:  # half of a character
+            return False
     return type(value) is int and -(1 << 63) <= value < 1 << 63
 
 
@@ -146,21 +161,20 @@ class Manifest(NamedTuple):
             CorruptTableError: it is damaged.
             ValueError: it was made by no Endtable.
         """
-        try:
-            fields = json.loads(text)
-        except (ValueError, RecursionError):
-            fields = None
-        if not isinstance(fields, dict):
-            raise NotATableError(path, "is not a table: expected a manifest in JSON")
-        check_format(path, PARTS_FORMAT, fields.get("format"), fields.get("format_version"))
         before, tail = text[:-_TAIL_BYTES], _TAIL.fullmatch(text[-_TAIL_BYTES:])
         if not tail or hashlib.sha256(before).hexdigest().encode() != tail[1]:
+            if canonical({"format": PARTS_FORMAT})[1:-1] not in text:
+                raise NotATableError(path, f"is not a table: expected a manifest of {PARTS_FORMAT!r}")
             raise CorruptTableError(path, "is damaged: it does not match its own SHA-256")
+        fields = _parsed(before + b"}")
+        check_format(path, PARTS_FORMAT, fields.get("format"), fields.get("format_version"))
+        if canonical(fields) != before + b"}":
+            raise ValueError("it is not in canonical form")
         table, digest, columns = (fields.get(key) for key in ("table", "digest", "columns"))
         if not isinstance(digest, str) or not _SHA256.fullmatch(digest):
             raise ValueError("it has no digest")
-        if not isinstance(columns, dict):
-            raise ValueError("it has no columns")  # noqa: TRY004 - text, not a type
+        if not isinstance(columns, dict) or len(columns) > _MOST_COLUMNS:
+            raise ValueError("it has no columns, or too many")
         attributes = _attributes("the table", table)
         check_format(path, FORMAT, attributes.get("format"), attributes.get("format_version"))
         return cls(
@@ -168,6 +182,28 @@ class Manifest(NamedTuple):
             digest,
             {name: ColumnEntry.from_fields(name, columns[name]) for name in sorted(columns)},
         )
+
+
+def _parsed(text: bytes) -> dict[str, Any]:
+    """An object in JSON that does not take many times the memory of its text.
+
+    Raises:
+        ValueError: it is none.
+    """
+    # Each value but the first has a comma or a bracket before it; `{}` takes 30 times its length.
+    if sum(map(text.count, (b",", b"[", b"{"))) > _MOST_VALUES + len(text) // _BYTES_A_VALUE:
+        raise ValueError("it has more values than any manifest")
+    try:
+        fields = json.loads(text.decode("ascii"), parse_constant=_no_number)
+    except (ValueError, RecursionError):
+        fields = None
+    if not isinstance(fields, dict):
+        raise ValueError("it is no object in JSON, in ASCII")  # noqa: TRY004 - text, not a type
+    return fields
+
+
+def _no_number(text: str) -> NoReturn:
+    raise ValueError(text)  # NaN, or Infinity
 
 
 def part_name(column: str, number: int) -> str:
@@ -227,6 +263,8 @@ class Shares(NamedTuple):
         Raises:
             ValueError: in a way that no column has.
         """
+        if column.items < 1:
+            raise ValueError(f"{column.name} has {column.items} items, expected one at least")
         check_chunk_bytes(column, entry.chunk_bytes)
         stored = StoredColumn(column, entry.chunk_bytes)
         itemsize = dtype_of(column.bits).itemsize

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -39,6 +39,7 @@ class TableReader(ABC):
     Chunks are checked when they are read. Safe to share between threads.
     """
 
+    form: ClassVar[str]
     path: Path
     info: TableInfo
     digest: str
@@ -140,6 +141,7 @@ class TableFile(TableReader):
     Keeps reading the file it opened when another is put in its place.
     """
 
+    form = "file"
     columns: Mapping[str, PlacedColumn]
 
     def __init__(self, path: Path, rules: Rules | None = None) -> None:

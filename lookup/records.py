@@ -126,6 +126,8 @@ def open_records(file: TableReader, cache_bytes: int, decode: Decode) -> Records
     """The records of a file, in the form that its size asks for; `decode` reads those kept whole."""
     # If nobody knows the game, nobody knows its size: a file of few bytes may claim to be a large one.
     if decoded_bytes(file) <= DECODED_LIMIT and not isinstance(file.game, UnknownGame):
+        # Before: others may know what is decoded by this digest, and all of it is read here anyway.
+        file.check_digest()
         return DecodedRecords(decode(file), Palette(Layout.of(file)))
     return ChunkedRecords(file, cache_bytes)
 

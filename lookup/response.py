@@ -168,6 +168,7 @@ def info_fields(table: Answers, count: bool = False) -> dict[str, Any]:
     return {
         "table": info.name,
         "answered_by": "table",
+        "form": table.form,
         "game": info.game,
         "players": table.game.players,
         "parameters": json.loads(info.parameters),
@@ -197,6 +198,7 @@ def _formula_fields(name: str, game: Game) -> dict[str, Any]:
     return {
         "table": name,
         "answered_by": "closed form",
+        "form": None,
         "game": game.name,
         "players": game.players,
         "parameters": game.parameters,

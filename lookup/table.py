@@ -126,13 +126,22 @@ class Table(StoredAnswers):
         return self._file.path
 
     @property
+    def form(self) -> str:
+        """How it is stored: `file`, or `folder`, of parts."""
+        return self._file.form
+
+    @property
     def is_in_memory(self) -> bool:
         """Whether it was decoded whole: then no answer reads the file."""
         return isinstance(self._records, DecodedRecords)
 
     @property
     def digest(self) -> str:
-        """The SHA-256 over metadata and decoded values: equal digests, equal tables."""
+        """The SHA-256 over metadata and decoded values: equal digests, equal tables.
+
+        Of a folder of parts that is not held in memory it is what the manifest says; that it is so,
+        `build-tables verify` finds out.
+        """
         return self._file.digest
 
     def close(self) -> None:

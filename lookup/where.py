@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from lookup.disk import bytes_at
 from lookup.errors import MissingTableError
 from lookup.folder import folder_of, is_folder
 
@@ -57,12 +58,4 @@ def table_fields(table: str, path: Path, folders: Iterable[SearchedFolder]) -> d
 
 
 def _file_fields(name: str, path: Path) -> dict[str, Any]:
-    return {"table": name, "file": str(path), "bytes": _size(path)}
-
-
-def _size(path: Path) -> int:
-    """The bytes of a file, or of all files of a folder of parts."""
-    if not os.path.isdir(path):  # noqa: PTH112 - as above
-        return os.path.getsize(path)  # noqa: PTH202
-    with os.scandir(path) as entries:
-        return sum(entry.stat(follow_symlinks=False).st_size for entry in entries)
+    return {"table": name, "file": str(path), "bytes": bytes_at(path)}

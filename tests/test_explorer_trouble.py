@@ -55,6 +55,17 @@ class Delay:
         self.page.evaluate("new Promise((done) => setTimeout(done))")  # the page has seen it, too
 
 
+def test_a_table_in_parts_has_no_file_to_download(explorer: Explorer) -> None:
+    def in_parts(route: Route) -> None:
+        answer = route.fetch()
+        route.fulfill(response=answer, json={**answer.json(), "form": "folder"})
+
+    explorer.page.route("**/api/tables/tactics-3x3", in_parts)
+    for table, has_file in (("tactics-4x4", True), ("tactics-3x3", False)):
+        explorer.open(table)
+        assert explorer.page.locator("#file").is_visible() == has_file
+
+
 def test_the_latest_of_two_games_wins(explorer: Explorer) -> None:
     page = explorer.page
     explorer.open("tactics-3x3")

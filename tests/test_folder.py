@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import json
+import os
 import pickle
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 import h5py
@@ -44,6 +48,7 @@ from tests.test_concurrency import held, in_child, needs_fork
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from lookup.service.shelf import Served
     from tests.conftest import Rechunk
 
 NAMES = [game.table_name for game in CATALOGUE]
@@ -199,15 +204,18 @@ class Counted(Handle):
     """Knows how many are open, and how many there were at most."""
 
     now, most = 0, 0
+    lock = Lock()
 
     def __init__(self, path: Path, *, itself: bool = False) -> None:
         super().__init__(path, itself=itself)
-        Counted.now += 1
-        Counted.most = max(Counted.now, Counted.most)
+        with Counted.lock:
+            Counted.now += 1
+            Counted.most = max(Counted.now, Counted.most)
 
     def close(self) -> None:
-        Counted.now -= not self.is_closed
-        super().close()
+        with Counted.lock:
+            Counted.now -= not self.is_closed
+            super().close()
 
 
 @pytest.fixture
@@ -235,6 +243,32 @@ def test_so_many_are_open_and_no_more(
         assert isinstance(reader, TableFolder)
         assert list(reader._parts._slots)[-1] == ("outcome", 3)  # the last that was used stays
     assert table.is_closed
+
+
+def test_others_are_closed_when_no_more_files_may_be_open(
+    folder: Path, chunked: None, counted: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That a table may have 64 open does not mean that the process may have as many more."""
+
+    def few(name: Any, flags: int, mode: int = 0o777, **more: Any) -> int:
+        if Counted.now >= 3:
+            raise OSError(errno.EMFILE, "Too many open files", name)
+        return opened(name, flags, mode, **more)
+
+    expected = [everything(folder).outcome[index] for index in range(0, 65536, 4999)]
+    opened = os.open
+    monkeypatch.setattr(os, "open", few)
+    with lookup.open_table(folder, cache_bytes=1) as table:
+        assert [table.probe_index(index).outcome for index in range(0, 65536, 4999)] == expected
+        assert 0 < Counted.now <= 3
+        reader = table._file
+        assert isinstance(reader, TableFolder)
+        with contextlib.ExitStack() as stack:
+            for part in range(3):  # all are being read: there is nothing to close
+                stack.enter_context(reader._parts.borrowed(("remoteness", part)))
+            with pytest.raises(TableFileError, match="cannot be read: Too many open files"):
+                table.probe_index(65535)
+        assert table.probe_index(65535)
 
 
 def test_threads_share_it(
@@ -403,13 +437,70 @@ def test_a_new_folder_in_its_place_is_noticed(folder: Path, monkeypatch: pytest.
         assert after.digest == before.digest
 
 
+def test_a_folder_that_was_replaced_this_moment_is_looked_at_at_once(
+    folder: Path, rechunk: Rechunk, chunked: None
+) -> None:
+    """Parts of the old one that are not open are gone with it."""
+    whole = rechunk(ROOT / "tables/tactics-4x4.h5", 1024)
+    with lookup.open_tablebase(folder.parent) as tables, lookup.open_table(whole) as file:
+        shelf = shelf_module.Shelf(tables)
+        before = shelf.find("tactics-4x4")
+        with temporary_folder_beside(folder) as fresh:
+            other = as_folder(whole, fresh.parent / "other", 4096)
+            shutil.copytree(other, fresh, dirs_exist_ok=True)
+            put_folder_in_place(fresh, folder)
+        assert shelf.known("tactics-4x4") is before
+
+        def last(served: Served) -> lookup.Value:
+            return shelf.stored(served.answers).probe_index(65535)
+
+        with pytest.raises(TableFileError, match=MISSING):
+            last(before)
+        assert shelf.ask("tactics-4x4", last) == file.probe_index(65535)
+        assert shelf.known("tactics-4x4") not in (None, before)
+        (folder / "remoteness-000000.h5").unlink()  # the same folder: there is nothing else to ask
+        with pytest.raises(TableFileError, match="is missing"):
+            shelf.ask("tactics-4x4", lambda served: shelf.stored(served.answers).probe_index(0))
+
+
+def test_parts_that_come_after_the_manifest_are_noticed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    with lookup.open_tablebase(folder.parent) as tables:
+        shelf = shelf_module.Shelf(tables)
+        (folder / PART).rename(folder / "away")
+        for _ in range(2):
+            with pytest.raises(TableFileError, match=MISSING):
+                shelf.find("tactics-4x4")
+        (folder / "away").rename(folder / PART)
+        with pytest.raises(TableFileError, match=MISSING):  # it was looked at just now
+            shelf.find("tactics-4x4")
+        monkeypatch.setattr(shelf_module, "NOTICED_AFTER", -1.0)
+        whole = shelf.find("tactics-4x4")
+        assert shelf.find("tactics-4x4") is whole
+        (folder / PART).rename(folder / "away")
+        (folder / "manifest.json").touch()
+        for _ in range(3):
+            assert shelf.find("tactics-4x4") is whole
+        assert len(caplog.records) == 1  # not for each look
+        (folder / "away").rename(folder / PART)
+        assert shelf.find("tactics-4x4") is not whole
+
+
 def test_it_is_served(folder: Path, whole: Path) -> None:
+    (as_folder(ROOT / "tables/tactics-3x3.h5", folder.parent) / "outcome-000000.h5").unlink()
     with running("--tables", folder.parent) as server, lookup.open_table(whole) as table:
         asked = f"/api/tables/tactics-4x4/probe?position={POSITION}"
         assert server.client.get(asked).json()["outcome"] == table.probe(POSITION).outcome.name.lower()
-        assert server.client.get("/api/tables/tactics-4x4").json()["digest"] == table.digest
+        info = server.client.get("/api/tables/tactics-4x4").json()
+        assert (info["digest"], info["form"]) == (table.digest, "folder")
+        assert server.client.get("/api/tables/rota").json()["form"] == "file"
         answer = server.client.get("/api/tables/tactics-4x4/file")
         assert answer.status_code == 404
         assert answer.json()["error"]["code"] == "no_file"
         assert "is a folder of parts" in answer.json()["error"]["message"]
         assert str(folder) not in answer.text
+        answer = server.client.get("/api/tables/tactics-3x3")
+        assert answer.status_code == 500
+        part = "tactics-3x3.parts/outcome-000000.h5"
+        assert answer.json()["error"]["message"] == f"'{part}' {MISSING}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
 from contextlib import closing
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ import pytest
 import lookup
 from builder.compile import Engine
 from builder.verify import verify_file
+from lookup import handle
 from lookup.errors import (
     CorruptTableError,
     FormatVersionError,
@@ -23,6 +25,7 @@ from lookup.errors import (
 )
 from lookup.folder import TableFolder
 from lookup.manifest import MOST_MANIFEST
+from lookup.table import Table
 from tests.conftest import ROOT
 from tests.folders import as_folder, forge, signed
 from tests.test_folder import MISSING, PART, everything
@@ -36,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from lookup.reader import TableReader
     from tests.conftest import Rechunk
 
 OTHER = "is damaged: it is not the part that the manifest names"
@@ -140,6 +144,18 @@ def test_another_thing_in_the_place_of_a_part(
         reader.check_chunks()
 
 
+def test_a_link_is_no_part_where_the_system_would_follow_it(
+    folder: Path, chunked: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(handle, "_NO_LINKS", 0)  # as on Windows
+    make_link(folder / PART)
+    with (
+        lookup.open_table(folder) as table,
+        pytest.raises(TableFileError, match="it is a link, expected the file itself"),
+    ):
+        table.probe_index(20000)
+
+
 def test_a_part_of_another_table_or_build(
     folder: Path, rechunk: Rechunk, tmp_path: Path, chunked: None
 ) -> None:
@@ -176,7 +192,15 @@ def test_parts_that_changed_places_in_the_manifest_too(folder: Path, chunked: No
         table.probe_index(0)
 
 
-def test_the_digest_of_the_table_is_compared_when_it_is_verified(folder: Path, chunked: None) -> None:
+def test_the_digest_of_a_small_table_is_compared_when_it_is_opened(folder: Path) -> None:
+    forge(folder, lambda fields: fields.update(digest="0" * 64))
+    with pytest.raises(CorruptTableError, match="is damaged: its parts do not match its digest"):
+        lookup.open_table(folder)
+
+
+def test_the_digest_of_a_large_table_is_compared_when_it_is_verified(
+    folder: Path, chunked: None
+) -> None:
     forge(folder, lambda fields: fields.update(digest="0" * 64))
     with lookup.open_table(folder) as table:  # each part is sound: this alone does not show it
         assert table.probe_index(0)
@@ -199,6 +223,14 @@ def table_says(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
     return lambda fields: fields["table"].update(change)
 
 
+def later(fields: dict[str, Any], items: int) -> None:
+    """A column that a later version might add, of so many items."""
+    column = fields["columns"]["later"] = json.loads(json.dumps(fields["columns"]["outcome"]))
+    column["attributes"]["items"] = items
+    for at, one in enumerate(column["parts"]):
+        one["file"] = f"later-{at:06}.h5"
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -219,12 +251,24 @@ def table_says(change: dict[str, Any]) -> Callable[[dict[str, Any]], object]:
         (column({"attributes": [7]}), "outcome has no attributes"),
         (lambda fields: fields["columns"].update({"../x": {}}), "'../x' is no column's name"),
         (lambda fields: fields["columns"].pop("outcome"), "expected totals and classes, grundy"),
-        (lambda fields: fields.update(columns=7), "it has no columns"),
+        (lambda fields: fields.update(columns=7), "it has no columns, or too many"),
+        (lambda fields: fields.update(columns={f"c{at}": 7 for at in range(64)}), "or too many"),
+        (lambda fields: fields["columns"].update(sha256={}), "'sha256' is no column's name"),
+        (lambda fields: later(fields, 0), "later has 0 items, expected one at least"),
+        (lambda fields: later(fields, -8), "later has -8 items, expected one at least"),
         (lambda fields: fields.update(digest=7), "it has no digest"),
         (lambda fields: fields.update(table=7), "the table has no attributes"),
         (table_says({"wins": 1 << 63}), "others than strings and 64-bit integers"),
         (table_says({"wins": True}), "others than strings and 64-bit integers"),
         (table_says({"rules": "\ud800"}), "others than strings and 64-bit integers"),
+        (table_says({"rules": "\u00e9" * 32501}), "others than strings and 64-bit integers"),
+        (table_says({"rules": "x\0"}), "others than strings and 64-bit integers"),
+        (table_says({"x" * 65: 1}), "names are not printable ASCII, or too long"),
+        (table_says({"": 1}), "names are not printable ASCII, or too long"),
+        (table_says({"x\n": 1}), "names are not printable ASCII, or too long"),
+        (table_says({"\ud800": 1}), "names are not printable ASCII, or too long"),
+        (table_says({f"{at:05}": 1 for at in range(100_000)}), "more than 4,194,304 bytes"),
+        (table_says({f"x{at}": "x" * 65000 for at in range(65)}), "more than 4,194,304 bytes"),
         (table_says({"wins": 7}), "expected totals and classes, grundy"),
         (table_says({"size": 7}), "'tactics-4x4' with 7 indices is not its game"),
     ],
@@ -239,11 +283,44 @@ def test_a_manifest_that_no_endtable_writes(
     assert "\n" not in str(caught.value)
 
 
+JSON = "it is no object in JSON, in ASCII"
+CANONICAL = "it is not in canonical form"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda text: b"\xef\xbb\xbf" + text, JSON),
+        (lambda text: text + b',"x":NaN', JSON),
+        (lambda text: text + b',"x":' + b"1" * 5000, JSON),
+        (lambda text: text + b',"x":' + b"[" * 50_000 + b"]" * 50_000, JSON),
+        (lambda text: b"[" + text, JSON),
+        (lambda text: b'{"digest":"",' + text[1:], CANONICAL),
+        (lambda text: text + b',"digest":""', CANONICAL),
+        (lambda text: b" " + text, CANONICAL),
+        (lambda text: text.replace(b'"wins":', b'"wins": '), CANONICAL),
+        (lambda text: text.replace(b"player", b"\\u0070layer"), CANONICAL),
+        (lambda text: text + b',"x":1e5', CANONICAL),
+        (lambda text: text + b',"x":[' + b"[]," * 100_000 + b"0]", "more values than any manifest"),
+        (lambda text: text + b',"x":' + b"[" * 100_000, "more values than any manifest"),
+    ],
+)
+def test_the_same_in_other_bytes_is_refused_though_its_sha256_is_right(
+    change: Callable[[bytes], bytes], words: str, folder: Path
+) -> None:
+    path = folder / "manifest.json"
+    before, _, _ = path.read_bytes().rpartition(b',"sha256":"')
+    text = change(before)
+    path.write_bytes(text + b',"sha256":"%b"}\n' % hashlib.sha256(text).hexdigest().encode())
+    with pytest.raises(CorruptTableError, match=words):
+        TableFolder(folder)
+
+
 def test_a_table_of_an_unknown_game_cannot_claim_to_be_huge(folder: Path) -> None:
     """Nothing is made room for that a few bytes of JSON claim."""
+    size = 1 << 62
 
     def change(fields: dict[str, Any]) -> None:
-        size = 1 << 62
         fields["table"].update(game="spam", size=size, positions=size, losses=size, wins=0)
         fields["table"].update(longest_remoteness=-1)
         del fields["columns"]["remoteness"]
@@ -253,13 +330,41 @@ def test_a_table_of_an_unknown_game_cannot_claim_to_be_huge(folder: Path) -> Non
     with pytest.raises(CorruptTableError, match="outcome has other parts than its length asks for"):
         TableFolder(folder)
 
+    def in_one(fields: dict[str, Any]) -> None:
+        outcome = fields["columns"]["outcome"]
+        outcome["chunk_bytes"] = 1
+        outcome["parts"] = [{**outcome["parts"][0], "elements": size // 8}]
+
+    forge(folder, in_one)
+    with lookup.open_table(folder) as table, pytest.raises(CorruptTableError, match="something else"):
+        table.probe_index(0)
+
+
+def test_a_table_of_a_known_game_cannot_claim_to_have_many_chunks(folder: Path) -> None:
+    """Its size is known, but not how many chunks that is: no list of them is made beforehand."""
+
+    def change(fields: dict[str, Any]) -> None:
+        for column in fields["columns"].values():
+            column["chunk_bytes"] = 1
+
+    forge(folder, change)
+
+    def decode(file: TableReader) -> NoReturn:
+        raise AssertionError(file)
+
+    with pytest.raises(CorruptTableError, match="its chunks are not as long as in other parts"):
+        Table(folder, decode=decode)
+
 
 def test_later_versions_and_other_peoples_files(folder: Path, tmp_path: Path) -> None:
     path = folder / "manifest.json"
     text = path.read_bytes()
-    forge(folder, lambda fields: fields.update(format_version=2))
-    with pytest.raises(FormatVersionError, match="has format version 2; this Endtable reads version 1"):
-        lookup.open_table(folder)
+    for version in (2, True, 1.0, "1", None):
+        forge(folder, lambda fields, given=version: fields.update(format_version=given))  # type: ignore[misc]  # mypy knows no defaults of lambdas
+        with pytest.raises(
+            FormatVersionError, match=f"has format version {version!r}; this Endtable reads version 1"
+        ):
+            lookup.open_table(folder)
     path.write_bytes(text)
     forge(folder, table_says({"format_version": 2}))
     with pytest.raises(FormatVersionError, match="has format version 2"):

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from contextlib import closing
 from typing import TYPE_CHECKING
 
+import h5py
 import pytest
 
-from builder.folder import write_folder
-from builder.writer import write_chunks
+from builder import folder as folder_module
+from builder.folder import PART_BYTES, _all_shares, write_folder
+from builder.writer import stored_as, write_chunks
+from lookup.chunk_file import ChunkFile
+from lookup.errors import BuildError, CorruptTableError
 from lookup.folder import TableFolder
+from lookup.format import canonical, outcome_column, remoteness_column, table_digest
+from lookup.manifest import MOST_MANIFEST, PART_FORMAT, ColumnEntry, PartEntry
 from lookup.reader import TableFile
 from tests.conftest import ROOT, rechunked
 from tests.folders import StoredChunks
@@ -183,6 +190,74 @@ def test_what_was_shared_in_another_way_goes(file: TableFile, tmp_path: Path) ->
     write(file, folder, StoredChunks(file), 1 << 20)
     names = {"manifest.json", "outcome-000000.h5", "remoteness-000000.h5", "notes.txt"}
     assert set(content(folder)) == names
+
+
+def test_a_part_with_more_attributes_than_ours_is_written_again(
+    file: TableFile, tmp_path: Path
+) -> None:
+    """Its chunks are right, and its digest is that of all it says; but it is another file."""
+    folder = tmp_path / "folder"
+    write(file, folder, StoredChunks(file))
+    whole = content(folder)
+    path = folder / PARTS[0]
+    with h5py.File(path, "r+", libver=("earliest", "v110")) as part:
+        part.attrs.create("more", b"spam", dtype="S4")
+    with closing(ChunkFile(path, PART_FORMAT)) as part:
+        column = file.columns["outcome"].column
+        with pytest.raises(CorruptTableError, match="does not match its digest"):
+            part.place_columns({"outcome": column._replace(items=column.items // 4)})
+        digests = {"outcome": part.columns["outcome"].digests}
+        digest = table_digest(part.attributes, part.described, digests)
+    with h5py.File(path, "r+", libver=("earliest", "v110")) as part:
+        part.attrs.modify("digest", digest.encode())
+    with closing(ChunkFile(path, PART_FORMAT)) as part:
+        part.place_columns({"outcome": column._replace(items=column.items // 4)})
+    chunks = StoredChunks(file)
+    write(file, folder, chunks)
+    assert chunks.asked == [("outcome", 0), ("outcome", 1)]
+    assert content(folder) == whole
+
+
+@pytest.mark.parametrize("name", ["outcome-000000.h5", "remoteness-000015.h5", "manifest.json"])
+def test_a_folder_where_a_file_belongs_is_refused_before_the_work(
+    name: str, file: TableFile, tmp_path: Path
+) -> None:
+    folder, chunks = tmp_path / "folder", StoredChunks(file)
+    (folder / name).mkdir(parents=True)
+    problem = f"'{folder / name}' is a folder: expected a file, or nothing there"
+    with pytest.raises(BuildError, match=re.escape(problem)):
+        write(file, folder, chunks)
+    assert not chunks.asked
+
+
+def test_other_folders_are_left_alone(file: TableFile, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    (folder / "outcome-000009.h5").mkdir(parents=True)
+    assert write(file, folder, StoredChunks(file)) == file.digest
+    assert (folder / "outcome-000009.h5").is_dir()
+
+
+def test_parts_are_larger_where_there_would_be_too_many(
+    file: TableFile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(folder_module, "MOST_PARTS", 10)
+    assert write(file, tmp_path / "folder", StoredChunks(file), 1) == file.digest
+    names = [f"outcome-{at:06}.h5" for at in range(2)] + [f"remoteness-{at:06}.h5" for at in range(8)]
+    assert sorted(content(tmp_path / "folder")) == ["manifest.json", *names]
+
+
+@pytest.mark.parametrize("cells", [42, 45, 48, 60])
+def test_a_manifest_of_the_largest_tables_is_not_too_long(cells: int) -> None:
+    columns = [outcome_column(1, 1 << cells), remoteness_column(8, 1 << cells)]
+    for some in (columns[:1], columns):
+        all_shares = _all_shares(some, stored_as(some), PART_BYTES)
+        length = 0
+        for shares in all_shares:
+            entry = PartEntry(shares.elements, shares.elements * 2, "0" * 64)
+            name = shares.stored.column.name
+            one = ColumnEntry({}, shares.stored.chunk_bytes, (entry,)).fields(name)["parts"]
+            length += shares.parts * len(canonical(one))
+        assert length < MOST_MANIFEST * 0.9
 
 
 @pytest.mark.parametrize(

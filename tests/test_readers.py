@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 
 from tests.conftest import ROOT
-from tests.folders import as_folder
+from tests.folders import as_folder, forge
 from tests.readers import DAMAGES, READERS, TABLES, case, path_of
 from tests.tools import NODE_MODULES, need
 
@@ -197,10 +197,35 @@ def test_python_notices_damage_to_a_table_in_parts(python: Reader, tmp_path: Pat
     assert "does not match its digest" in refusal(python.run(folder, "W"))
     first.unlink()
     assert str(folder) in refusal(python.run(folder, "W"))
+    first.symlink_to(shutil.copy(second, tmp_path / "elsewhere"))
+    (tmp_path / "elsewhere").write_bytes(content)  # the right bytes, but a link
+    wrong = f"remoteness-000000.h5 is no file of {len(content)} bytes"
+    assert wrong in refusal(python.run(folder, "W"))
+    first.unlink()
+    first.write_bytes(content + b"more")  # which no digest covers
+    assert wrong in refusal(python.run(folder, "W"))
     first.write_bytes(content)
+    forge(folder, lambda fields: fields["columns"]["remoteness"]["parts"].pop())
+    assert "the parts of remoteness do not have its" in refusal(python.run(folder, "W"))
     manifest = folder / "manifest.json"
     manifest.write_bytes(manifest.read_bytes().replace(b'"losses":', b'"losses":1'))
     assert "does not match its own SHA-256" in refusal(python.run(folder, "W"))
+
+
+def test_python_has_few_parts_open(python: Reader, tmp_path: Path) -> None:
+    folder = as_folder(ROOT / "tables/winners-losers-20.h5", tmp_path, 1 << 18)
+    parts = len(list(folder.glob("remoteness-*.h5")))
+    code = (
+        "import os, sys; sys.path.insert(0, sys.argv[1]); import read_table; "
+        "column = read_table.Table(sys.argv[2]).columns['remoteness']; "
+        "begin = len(os.listdir('/dev/fd')); "
+        "[column.chunk(at) for at in range(column.parts)]; "
+        "print(column.parts, len(os.listdir('/dev/fd')) - begin)"
+    )
+    words = [*python.command[:-1], "-c", code, str(READERS), str(folder)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert parts > 5
+    assert done.stdout.split() == [str(parts), "1"]
 
 
 # --- trouble -------------------------------------------------------------------------------------

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 
+from lookup.disk import bytes_at
 from lookup.tablebase import user_tables
+from lookup.where import table_fields
 from tests.commands import one_line, run
 from tests.conftest import ROOT
+from tests.folders import as_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,3 +110,29 @@ def test_no_such_table(table: str, expected: str, tmp_path: Path) -> None:
     result = run("lookup", "where", table, cwd=tmp_path)
     assert result.code == 2
     assert expected in one_line(result)
+
+
+def test_what_cannot_be_looked_at_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that may be entered but not listed; a file that is gone before it is looked at."""
+    folder = as_folder(PACKAGED / "tactics-3x3.h5", tmp_path)
+    size = (folder / "manifest.json").stat().st_size
+    whole = bytes_at(folder)
+    assert whole == sum(path.stat().st_size for path in folder.iterdir()) > size
+    looked = os.lstat
+
+    def gone(path: str) -> os.stat_result:
+        if path.endswith("manifest.json"):
+            raise FileNotFoundError(path)
+        return looked(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "lstat", gone)
+        assert bytes_at(folder) == whole - size
+
+    def unlisted(path: str) -> None:
+        raise PermissionError(path)
+
+    monkeypatch.setattr(os, "scandir", unlisted)
+    fields = table_fields("tactics-3x3", folder / "manifest.json", [])
+    assert (fields["file"], fields["bytes"]) == (str(folder), 0)
+    assert bytes_at(tmp_path / "gone.h5") == 0

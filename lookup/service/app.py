@@ -177,14 +177,13 @@ async def info(request: Request) -> Response:
     """One table: parameters, rules, counts, histogram."""
     name, shelf = request.path_params["name"], _shelf(request)
 
-    def told() -> Response:
-        served = shelf.find(name)
+    def told(served: Served) -> Response:
         lasts = lifetime(request, served)
         return table_reply(
             request, served, encoded(served.info), lasts if lasts == FOR_EVER else ASK_AGAIN
         )
 
-    return await run_in_threadpool(told)
+    return await run_in_threadpool(shelf.ask, name, told)
 
 
 async def probe(request: Request) -> Response:
@@ -287,7 +286,7 @@ async def _asked(request: Request, ask: Ask, quick: bool) -> Response:
     served = shelf.known(name)
     if served and quick and served.is_quick:
         return answered(served)
-    return await run_in_threadpool(lambda: answered(shelf.find(name)))
+    return await run_in_threadpool(shelf.ask, name, answered)
 
 
 def _shelf(request: Request) -> Shelf:

@@ -21,6 +21,7 @@ from lookup.errors import (
     MissingTableError,
     TableFileError,
 )
+from lookup.manifest import PARTS_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -201,7 +202,9 @@ def _message(error: Exception) -> str:
         hint = f"build it with: {error.command}" if error.command else "/api/tables lists what there is"
         return f"no table {_quoted(error.name)} here; {hint}"
     if isinstance(error, TableFileError):
-        return f"'{error.path.name}' {error.problem}"
+        path = error.path
+        named = f"{path.parent.name}/{path.name}" if path.parent.suffix == PARTS_SUFFIX else path.name
+        return f"'{named}' {error.problem}"
     if isinstance(error, CallerError | LaterError):
         return str(error)
     return "something broke that you could not know; the log of the server says what"

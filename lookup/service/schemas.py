@@ -89,6 +89,11 @@ SCHEMAS: dict[str, Schema] = {
         "only a file has is null.",
         table=TEXT,
         answered_by={"type": "string", "enum": ["table", "closed form"]},
+        form={
+            "type": ["string", "null"],
+            "enum": ["file", "folder", None],
+            "description": "How the table is stored; a folder of parts has no file to send.",
+        },
         game=TEXT,
         players={"type": "integer", "enum": [1, 2]},
         parameters={"type": "object", "additionalProperties": {"type": ["integer", "boolean"]}},

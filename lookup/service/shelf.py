@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from threading import Lock
 from time import monotonic, time_ns
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from lookup import __version__
 from lookup.errors import CallerError, EndtableError, MissingTableError, TableFileError
-from lookup.folder import is_folder
+from lookup.folder import TableFolder, is_folder
 from lookup.games import closed_form
 from lookup.handle import NO_WAITING
 from lookup.manifest import MANIFEST
@@ -26,6 +26,7 @@ from lookup.service.errors import BusyError, NoFileError, TooLargeError
 from lookup.table import Table
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from lookup.answers import Answers
@@ -41,6 +42,7 @@ MOST_BITS = 1000
 REMEMBERED_FORMULAS = 256
 _TRIES = 5
 
+Answer = TypeVar("Answer")
 FileIdentity: TypeAlias = tuple[int, int, int, int]
 
 _STARTED = f"{time_ns():x}"
@@ -74,7 +76,9 @@ class Served:
     @cached_property
     def entity_tag(self) -> str:
         """Names this version of the answers: the same tag, the same content."""
-        version = self.digest[:16] if self.digest else "formula"
+        version = "formula"
+        if isinstance(self.answers, Table):  # which also says in which form it is
+            version = f"{self.answers.digest[:16]}-{self.answers.form}"
         return f'W/"{version}-{__version__ if self.is_ours else _STARTED}"'
 
     @property
@@ -109,7 +113,8 @@ class Shelf:
 
     A table stays as it was opened until its path holds another file that is a table, too: while a new
     one is being copied there, the old one answers. Tables larger than memory should be replaced by
-    renaming, as `build-tables` does: they are read from their file as long as they are open.
+    renaming, as `build-tables` does: they are read from their file as long as they are open. Of a
+    folder of parts only those that are open can still be read then; `ask` turns to the new one.
     """
 
     def __init__(self, tables: Tablebase, decode: Decode = decode_records) -> None:
@@ -121,6 +126,24 @@ class Shelf:
         """The table of a name, if it was looked for just now: no file is touched."""
         place = self._places.get(name)
         return place.served if place and place.is_fresh else None
+
+    def ask(self, name: str, asked: Callable[[Served], Answer]) -> Answer:
+        """What is answered for a name; asked once more if a folder was replaced just now.
+
+        Raises what `find` raises, and what `asked` does.
+        """
+        served = self.find(name)
+        try:
+            return asked(served)
+        except TableFileError:
+            if not isinstance(served.answers, Table) or served.answers.form != TableFolder.form:
+                raise
+            if place := self._places.get(name):
+                place.looked = float("-inf")
+            again = self.find(name)
+            if again is served:
+                raise
+        return asked(again)
 
     def find(self, name: str) -> Served:
         """What answers for a name.
@@ -176,14 +199,16 @@ class Shelf:
         """
         try:
             path = self.tables.find(name)
-            file = _identity((path / MANIFEST if is_folder(path) else path).stat())
+            in_parts = is_folder(path)
+            file = _identity((path / MANIFEST if in_parts else path).stat())
         except (MissingTableError, OSError) as error:
             self._places.pop(name, None)
             raise error if isinstance(error, MissingTableError) else self.missing(name) from None
         place = self._places.setdefault(name, Place())  # there are no more than files
         with place.lock:
             if not place.is_fresh or place.file != file:
-                self._look(name, place, file)
+                # Parts that came after the manifest do not change it.
+                self._look(name, place, file, again=in_parts and place.error is not None)
         return place
 
     def stored(self, answers: Answers) -> Table:
@@ -204,17 +229,18 @@ class Shelf:
             return error
         return MissingTableError(name, self.tables.directories)  # it has come back this moment
 
-    def _look(self, name: str, place: Place, file: FileIdentity) -> None:
-        """Open the file of a name, unless it is the one that was looked at before."""
-        if place.file != file:
+    def _look(self, name: str, place: Place, file: FileIdentity, *, again: bool) -> None:
+        """Open the file of a name, unless it is the one that was looked at before; or `again`."""
+        if again or place.file != file:
             try:
                 table = self.tables.open(name, self._decode)
                 table.close_when_unused()
                 place.served, place.error = Served(table), None
             except (TableFileError, CallerError) as error:
                 # CallerError: it is gone, or a package announces its game and has none.
+                is_news = place.file != file or str(place.error) != str(error)
                 place.error = error
-                if place.served:
+                if place.served and is_news:
                     log.warning("%s stays as it was: its new file cannot be used (%s)", name, error)
         place.file, place.looked = file, monotonic()
 

@@ -14,6 +14,7 @@ import contextlib
 import hashlib
 import json
 import re
+import stat
 import sys
 from functools import cache, partial
 from pathlib import Path
@@ -43,6 +44,7 @@ class Part:
     """A stretch of a column: all of it, or what a part of a folder has."""
 
     def __init__(self, file: Any, name: str) -> None:
+        self.file = file
         self.dataset, self.attributes = file[name], attributes(file[name])
         self.digests = file["sha256"][name][...].tobytes()
 
@@ -50,7 +52,8 @@ class Part:
 class Column:
     """The numbers of one column, read and checked a chunk at a time.
 
-    `opened` gives a part when it is needed; each has `share` chunks, the last one the rest.
+    `opened` gives a part when it is needed, and one is open at a time; each has `share` chunks, the
+    last one the rest.
     """
 
     def __init__(
@@ -64,7 +67,8 @@ class Column:
     ) -> None:
         self.name, self.attributes, self.bits = name, said, int(said["bits"])
         self.chunk_bytes, self.share = chunk_bytes, share
-        self.part, self.parts = cache(opened), parts
+        self.opened, self.parts = opened, parts
+        self.held: tuple[int, Part] | None = None
         self.chunks: dict[int, bytes] = {}
 
     def item(self, number: int) -> int:
@@ -75,6 +79,14 @@ class Column:
             self.chunks[at] = self.chunk(at)
         element = self.chunks[at][byte : byte + max(1, self.bits // 8)]
         return int.from_bytes(element, "little") >> shift & (1 << self.bits) - 1
+
+    def part(self, number: int) -> Part:
+        """One part; the one before it is closed."""
+        if self.held and self.held[0] != number:
+            self.held[1].file.close()
+            self.held = None
+        self.held = self.held or (number, self.opened(number))
+        return self.held[1]
 
     def chunk(self, at: int) -> bytes:
         """The decoded bytes of one chunk, if they are those that were written."""
@@ -126,17 +138,27 @@ class Table:
         self.info, self.columns = said["table"], {}
         for name, column in said["columns"].items():
             bits, size, parts = column["attributes"]["bits"], column["chunk_bytes"], column["parts"]
+            items = column["attributes"]["items"]
+            length = -(-items * bits // 8) if bits < 8 else items
+            if sum(part["elements"] for part in parts) != length:
+                raise ValueError(f"the parts of {name} do not have its {length} elements")
             opened = partial(self.open_part, folder, name, parts)
             share = max(1, parts[0]["elements"] * max(1, bits // 8) // size)
             self.columns[name] = Column(name, column["attributes"], size, opened, len(parts), share)
 
     def open_part(self, folder: Path, name: str, said: list[dict[str, Any]], at: int) -> Part:
         """A part, if it is the one that the manifest names."""
-        # Not by the name in the manifest, which may lead anywhere.
-        info, parts = read_file(folder / f"{name}-{at:06}.h5", "endtable-part", said[at]["digest"])
+        # Not by the name in the manifest, which may lead anywhere, as a link may.
+        path = folder / f"{name}-{at:06}.h5"
+        found = path.lstat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size != said[at]["bytes"]:
+            raise ValueError(f"{path.name} is no file of {said[at]['bytes']} bytes")
+        info, parts = read_file(path, "endtable-part", said[at]["digest"])
         expected = self.info["name"], name, at * said[0]["elements"], [name]
         if (info["name"], info["column"], info["first"], list(parts)) != expected:
             raise ValueError(f"part {at} of {name} is one of something else")
+        if len(parts[name].dataset) != said[at]["elements"]:
+            raise ValueError(f"part {at} of {name} has other elements than the manifest says")
         return parts[name]
 
     def probe(self, text: str) -> Value | None:

@@ -24,7 +24,7 @@ export function renderAbout(info) {
   $("facts").replaceChildren(...facts(info));
   const { file, json, docs } = links(info.table);
   $("file").href = file;
-  $("file").hidden = byFormula(info);
+  $("file").hidden = info.form !== "file"; // a formula has none, and a folder of parts has many
   $("info").href = json;
   $("docs").href = docs ?? "";
   $("docs").hidden = docs === null;
