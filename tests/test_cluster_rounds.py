@@ -129,7 +129,7 @@ def test_compiled_games(game: Game, shard: int, store: Store) -> None:
 def test_state_is_the_last_one_written_and_the_letters_since(
     game: Game, letter: int, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds_work, "_LETTER", letter)
+    monkeypatch.setattr(rounds_work, "_AGAIN", letter)
     monkeypatch.setattr(rounds_work, "_PAGE", 16)  # so that most pages of a shard are never read
     finished = finish(RoundsJob(game, Engine.PYTHON, 64), store)
     written = [
@@ -144,7 +144,7 @@ def test_state_is_the_last_one_written_and_the_letters_since(
 def test_only_the_pages_that_letters_are_about_are_read(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounds_work, "_LETTER", 0)
+    monkeypatch.setattr(rounds_work, "_AGAIN", 0)
     monkeypatch.setattr(rounds_work, "_PAGE", 16)
     read: list[tuple[str, int]] = []
     monkeypatch.setattr(store, "read_into", _recorded(store.read_into, read))
@@ -295,7 +295,7 @@ class Elsewhere(dict[str, "Summary"]):
     """What tasks would say that have only holes, and are not run."""
 
     def __missing__(self, name: str) -> Summary:
-        return {"nodes": 0, "ended": 0, "to": "00", "counts": [0, 0, 0, 0], "longest": 0}
+        return {"nodes": 0, "ended": 0, "to": "", "counts": [0, 0, 0, 0], "longest": 0}
 
 
 @pytest.mark.parametrize("with_predecessors", [False, True])
@@ -347,10 +347,11 @@ def test_shards_are_as_large_as_memory_allows() -> None:
 
 def test_memory_that_is_not_enough_is_refused_in_a_sentence() -> None:
     with pytest.raises(
-        BuildError, match=r"^hanoi-4-5 needs about .* for a task, and there are 977 KiB"
+        BuildError,
+        match=r"^a task of hanoi-4-5 takes .* of memory, and may take 977 KiB: expected workers",
     ):
         shard_for(Hanoi(4, 5), Engine.NUMBA, 1_000_000)
-    with pytest.raises(BuildError, match=r"needs about .* for a task"):
+    with pytest.raises(BuildError, match="a task of hanoi-4-19 takes"):
         shard_for(Hanoi(4, 19), Engine.NUMBA, 1 << 30)  # or there would be too many shards
 
 
@@ -360,5 +361,5 @@ def test_more_moves_into_a_shard_than_a_task_has_room_for_are_refused(
     moves = tuple((node, 0) for node in range(1, 20))
     job = RoundsJob(GraphGame(20, moves, ((0, LOSS),)), Engine.PYTHON, 8)
     monkeypatch.setattr(rounds, "memory_needed", lambda *_: 24 * len(moves) - 1)
-    with pytest.raises(BuildError, match="19 moves of graph lead to indices from 0 to 7, too many"):
+    with pytest.raises(BuildError, match="19 moves of graph lead to indices from 0 to 7: a task"):
         run_stages(job, store)
