@@ -81,10 +81,10 @@ def senders_of(to: Mapping[int, str], shards: int) -> dict[int, int]:
         row[:] = np.frombuffer(decode(b64decode(to[sender]), width), np.uint8)
     found = {}
     for low in range(0, width, _COLUMNS):
-        flags = np.unpackbits(written[:, low : low + _COLUMNS], axis=1)
-        for owner in np.flatnonzero(flags.any(axis=0)).tolist():
+        flags = np.unpackbits(written[:, low : low + _COLUMNS], axis=1).T.copy()
+        for owner in np.flatnonzero(flags.any(axis=1)).tolist():
             who = np.zeros(shards, np.bool_)
-            who[senders] = flags[:, owner]
+            who[senders] = flags[owner]
             found[8 * low + owner] = int.from_bytes(_squeezed(who), "big")
     return found
 
