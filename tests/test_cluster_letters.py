@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -23,13 +23,16 @@ def store(tmp_path: Path) -> Store:
     return new_store(tmp_path / "store")
 
 
-def written_letters(store: Store, shards: int, length: int) -> tuple[NDArray[np.uint32], str]:
-    """Letters to all shards of twice as many numbers, all of them; and what the summary says."""
-    numbers = np.random.default_rng(shards).integers(0, 1 << 24, (2, shards * length), np.uint32)
-    bounds = np.arange(shards + 1) * length
-    arrays, to = letters([*numbers], [bounds, bounds])
+def written_letters(store: Store, shards: int, length: int) -> tuple[list[list[NDArray[Any]]], str]:
+    """Letters to all shards, each part about so long; and what the summary says of them."""
+    chance = np.random.default_rng(shards)
+    bounds = [
+        np.concatenate([[0], np.cumsum(chance.integers(1, 2 * length, shards))]) for _ in range(2)
+    ]
+    parts = [chance.integers(0, 1 << 24, bound[-1], np.uint32) for bound in bounds]
+    arrays, to = letters(parts, bounds)
     store.write("round-0000/000000", {"to": to}, arrays)
-    return numbers.reshape(2, shards, length), to
+    return [np.split(part, bound[1:-1]) for part, bound in zip(parts, bounds, strict=True)], to
 
 
 def bytes_read(store: Store, owner: int) -> int:
@@ -42,13 +45,13 @@ def bytes_read(store: Store, owner: int) -> int:
 def test_to_read_a_letter_takes_no_more_among_thousands_of_shards(length: int, store: Store) -> None:
     tail = 64 << 10  # what a store reads of any object
     for shards in (50, 1000, 10000):
-        numbers, _ = written_letters(store, shards, length)
+        (won, refuted), _ = written_letters(store, shards, length)
         for owner in (0, 1, shards // 2, shards - 1):
-            won, refuted = letter(store, "round-0000/000000", owner)
-            assert np.array_equal(won, numbers[0, owner])
-            assert np.array_equal(refuted, numbers[1, owner])
+            first, second = letter(store, "round-0000/000000", owner)
+            assert np.array_equal(first, won[owner])
+            assert np.array_equal(second, refuted[owner])
             (alone,) = letter(store, "round-0000/000000", owner, parts=1)
-            assert np.array_equal(alone, won)
+            assert np.array_equal(alone, first)
             assert bytes_read(store, owner) <= tail + (40 << 10)
 
 
