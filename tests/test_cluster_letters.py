@@ -52,7 +52,7 @@ def test_to_read_a_letter_takes_no_more_among_thousands_of_shards(length: int, s
             assert np.array_equal(second, refuted[owner])
             (alone,) = letter(store, "round-0000/000000", owner, parts=1)
             assert np.array_equal(alone, first)
-            assert bytes_read(store, owner) <= tail + (40 << 10)
+            assert bytes_read(store, owner) <= tail + (16 << 10)
 
 
 def test_a_letter_to_one_of_thousands_is_read_at_once(store: Store) -> None:
