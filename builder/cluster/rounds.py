@@ -11,11 +11,27 @@ in the round before takes it in, and tells the owners of the predecessors of wha
     records    each shard leaves what is known of its nodes in the end
     classes    with symmetries, the record of each index; and where the records of each shard begin
 
-The state of a shard is what it was when it was last written, and all letters since then. So it need not
-be written in every round: it is when reading letters again begins to cost as much.
+The state of a shard is what it was when it was last written, and all that it was told since: what it
+took in in a round is part of what it leaves, and names the round before. So a state need not be written
+in every round: it is when reading all that again begins to cost as much.
 
-The summary of a task says which shards it has letters for, one bit each: enough to know who has to run
-next and what to read, and small even when there are thousands of shards and hundreds of rounds.
+How it grows with the number of shards, S; 10^11 indices are 6,000 shards of 2^24:
+
+*   The summary of a task says which shards it has letters for, and a task is told who wrote to it in
+    the round before: a few dozen bytes each if those are few or nearly all, S / 6 and S / 8 at most.
+    Whoever runs the job keeps both for all tasks, and some 600 bytes of each besides: if 6,000 shards
+    have letters in each of 100 rounds, 0.4 GB, and 1.4 GB at the worst. To find out from summaries who
+    wrote to whom takes about a second a round.
+*   To read a letter takes the last 64 KiB of an object, and some chunks, which grow with the root of
+    all its letters: if each has 4 KB, to 600, 6,000 and 16,384 shards, 75, 96 and 128 KB in all. When
+    6,000 shards write such letters to each other, a task reads 0.6 GB, in about 10 s from a folder, and
+    that round takes about 20 hours of a core.
+*   So there are S * S letters in a round if moves lead from everywhere to everywhere, small as they may
+    be. Numberings in which most moves lead to few shards are far better. `lists` reads all moves in the
+    same way, twice.
+*   `classes` reads the records of every shard that has a representative of one of its indices: S * S
+    whole objects, if images are scattered over all shards. So thousands of shards are too many for a
+    game with symmetries, unless images stay within a few of them.
 """
 
 from __future__ import annotations
@@ -28,14 +44,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from builder.cluster.job import Job, Task
-from builder.cluster.rounds_work import ShardWork, bits_of, object_name
+from builder.cluster.rounds_letters import senders_of
+from builder.cluster.rounds_work import ShardWork, object_name, round_name
+from builder.solvers.solution import is_narrow
 from lookup.blocks import PACKED_BITS, pack, smallest_bits
 from lookup.disk import sized
 from lookup.errors import BuildError, GameError
 from lookup.format import (
     CLASSES,
     OUTCOME,
-    REMOTENESS,
     Totals,
     classes_column,
     outcome_column,
@@ -66,12 +83,14 @@ _OF_A_TASK = 64 << 20  # bytes for chunks that are encoded or decoded, and all t
 class RoundsJob(Job):
     """Outcome and remoteness of every index or, if the game has symmetries, of every class.
 
-    `shard` is how many indices a shard has, a multiple of 8.
+    `shard` is how many indices a shard has. `memory` is how many bytes a task may take, if not only as
+    many as `memory_needed` says.
     """
 
     game: Game
     engine: Engine
     shard: int
+    memory: int | None = None
 
     def __post_init__(self) -> None:
         most = (1 << 63) // self.shard - self.shard  # or a move would not fit into 64 bits
@@ -93,28 +112,28 @@ class RoundsJob(Job):
         if self._symmetric and firsts[-1] > MOST_CLASSES + 1:
             raise GameError(f"{self.game.table_name} is too large: at most {MOST_CLASSES} classes")
         if self.game.predecessors is None:
-            senders = _turned({number: opened[number]["to"] for number in shards})
+            senders = senders_of({number: opened[number]["to"] for number in shards}, self.shards)
             yield [
                 Task(object_name("lists", number), (number, senders.get(number, 0)))
                 for number in shards
             ]
 
-        # Of each shard the round after which its state was written, and the letters since: rounds, each
-        # followed by a number that has a bit for each shard that wrote one in the round before.
-        histories: list[tuple[int, ...]] = [(0,) for _ in shards]
-        turn, active = 0, [number for number in shards if opened[number]["ended"]]
-        while active:
-            names = {number: object_name(f"round-{turn:04}", number) for number in active}
-            yield [Task(names[number], (number, *histories[number])) for number in active]
-            for number in active:
-                if done[names[number]]["state"]:
-                    histories[number] = (turn,)
-            senders = _turned({number: done[name]["to"] for number, name in names.items()})
-            turn, active = turn + 1, sorted(senders)
-            for number in active:
-                histories[number] += (turn, senders[number])
+        last = [-1] * self.shards  # round of each shard: none yet
+        turn, senders = 0, {number: 0 for number in shards if opened[number]["ended"]}
+        while senders:
+            names = {number: round_name(turn, number) for number in senders}
+            yield [
+                Task(names[number], (number, turn, last[number], some))
+                for number, some in senders.items()
+            ]
+            for number in senders:
+                last[number] = turn
+            senders = senders_of(
+                {number: done[name]["to"] for number, name in names.items()}, self.shards
+            )
+            turn += 1
         yield [
-            Task(object_name("records", number), (number, firsts[number], *histories[number]))
+            Task(object_name("records", number), (number, firsts[number], last[number]))
             for number in shards
         ]
         if self._symmetric:
@@ -129,7 +148,7 @@ class RoundsJob(Job):
         Raises:
             LostObjectError: an object that it reads is missing or damaged.
             GameError: a rule breaks the contract.
-            BuildError: far more moves lead into a shard than into others.
+            BuildError: more moves lead into a shard than a task has memory for.
         """
         work = ShardWork(self.game, self.engine, self.shard, store)
         stage = task.name.partition("/")[0]
@@ -137,18 +156,18 @@ class RoundsJob(Job):
             work.open(task.name, *task.about)
         elif stage == "lists":
             number, senders = task.about
-            most = memory_needed(self.game, self.engine, self.shard)
+            most = self.memory
+            if most is None:
+                most = memory_needed(self.game, self.engine, self.shard)
             work.lists(task.name, number, senders, most)
         elif stage == "records":
-            number, first, *history = task.about
-            work.records(task.name, number, first, history)
+            work.records(task.name, *task.about)
         elif stage == "classes":
             work.classes(task.name, *task.about)
         elif stage == "bounds":
             work.bounds(task.name, task.about)
         else:
-            number, *history = task.about
-            work.round(task.name, number, history)
+            work.round(task.name, *task.about)
 
     def totals(self, done: Mapping[str, Summary]) -> Totals:
         """Counts of all indices, and the longest remoteness."""
@@ -164,8 +183,7 @@ class RoundsJob(Job):
         """Outcome and remoteness, and the map to them if the game has symmetries."""
         size, bits = self.game.size, smallest_bits(totals.longest)
         if not self._symmetric:
-            losses, _, wins = totals.counts
-            narrow = losses + wins == size
+            narrow = is_narrow(totals, size)
             return outcome_column(1 if narrow else 2, size), remoteness_column(bits, size)
         records = 1 + sum(done[object_name("open", number)]["nodes"] for number in range(self.shards))
         return (
@@ -198,7 +216,8 @@ class RoundsJob(Job):
     def _items(self, store: Store, column: str, low: int, high: int) -> NDArray[np.unsignedinteger]:
         """The numbers from `low` to `high` of a column, from all shards that have some."""
         bounds = self._bounds(store, column)
-        items = np.empty(high - low, {OUTCOME: np.uint8, REMOTENESS: np.uint32}.get(column, np.uint32))
+        dtype: type[np.unsignedinteger] = np.uint8 if column == OUTCOME else np.uint32
+        items = np.empty(high - low, dtype)
         at, number = low, bisect_right(bounds, low) - 1
         while at < high:
             end = min(high, bounds[number + 1])
@@ -246,16 +265,7 @@ def shard_for(game: Game, engine: Engine, memory: int) -> int:
         shard //= 2
     if (needed := memory_needed(game, engine, max(shard, least))) > memory:
         raise BuildError(
-            f"{game.table_name} needs about {sized(needed)} of memory for a task, and there are "
-            f"{sized(memory)}: it was not started"
+            f"a task of {game.table_name} takes {sized(needed)} of memory, and may take "
+            f"{sized(max(0, memory))}: expected workers with more memory"
         )
     return max(shard, least)
-
-
-def _turned(to: Mapping[int, str]) -> dict[int, int]:
-    """For each shard that is told something, a bit for each that tells it; from the reverse."""
-    senders: dict[int, int] = {}
-    for sender, owners in to.items():
-        for owner in bits_of(int(owners, 16)):
-            senders[owner] = senders.get(owner, 0) | 1 << sender
-    return senders

@@ -10,17 +10,19 @@ import numpy as np
 from builder.cluster import rounds_kernels as kernels
 from builder.cluster.objects import Stretch
 from builder.cluster.rounds_kernels import DRAW, LOSS, NOT_A_POSITION, UNIT, UNSETTLED, WIN
+from builder.cluster.rounds_letters import letter, letters, shards_in
 from builder.compile import buffer, rule, views
 from builder.conformance import broken_rule
 from lookup.disk import sized
 from lookup.errors import BuildError
-from lookup.format import CHUNK_BYTES, CLASSES, OUTCOME, REMOTENESS
+from lookup.format import CLASSES, OUTCOME, REMOTENESS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import DTypeLike, NDArray
 
+    from builder.cluster.objects import Index
     from builder.cluster.store import Store
     from builder.compile import Engine
     from lookup.games.base import Game
@@ -28,10 +30,9 @@ if TYPE_CHECKING:
 _PAGE = 1 << 14
 """Elements of an array of which only some stretches are read: a chunk of it holds as many."""
 
-_LEAST_CHUNK = 1 << 10
-_LETTER = 32 << 10
-"""What it costs to read a letter, in bytes of a state that are written in that time; and so much more
-for what is in it."""
+_AGAIN = 256 << 10
+"""What it costs to read again what a shard was told in a round, in bytes of a state that are written in
+that time; and so much more for what is in it."""
 
 
 def object_name(stage: str, number: int) -> str:
@@ -39,12 +40,9 @@ def object_name(stage: str, number: int) -> str:
     return f"{stage}/{number:06}"
 
 
-def bits_of(mask: int) -> Iterator[int]:
-    """The numbers of the bits that are set, from the lowest on."""
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+def round_name(turn: int, number: int) -> str:
+    """The name of the object that a round leaves of a shard; before the first, -1, the opening does."""
+    return object_name("open" if turn < 0 else f"round-{turn:04}", number)
 
 
 class Sparse:
@@ -53,10 +51,11 @@ class Sparse:
     The others hold zeros, which take no memory before somebody writes to them.
     """
 
-    def __init__(self, store: Store, name: str, array: str, length: int, dtype: DTypeLike) -> None:
+    def __init__(
+        self, store: Store, name: str, index: Index, array: str, length: int, dtype: DTypeLike
+    ) -> None:
         self.elements: NDArray[Any] = np.zeros(length, dtype)
-        self._store, self._name, self._array = store, name, array
-        self._index = store.index(name)
+        self._store, self._name, self._index, self._array = store, name, index, array
         self._missing = np.ones(-(-length // _PAGE), np.bool_)
 
     def need(self, places: NDArray[np.unsignedinteger]) -> None:
@@ -77,10 +76,10 @@ class Sparse:
 
 
 class Told(NamedTuple):
-    """What a shard tells others, as sorted indices: which are won, and which have a move refuted."""
+    """What shards tell each other: which indices are won, and which have a move refuted."""
 
-    won: NDArray[np.int64]
-    refuted: NDArray[np.int64]
+    won: NDArray[Any]
+    refuted: NDArray[Any]
 
 
 class ShardWork:
@@ -111,21 +110,22 @@ class ShardWork:
         )  # fmt: skip
         if count < 0:
             raise broken_rule(game, low - 1 - count)
-        arrays = {"state": _paged(state)}
-        places = np.zeros(len(self._bounds), np.int64)
+        arrays, to = {"state": _paged(state)}, ""
         if listed:
             keys = keys[:count]
             keys.sort()
-            places = np.searchsorted(keys, self._bounds * self._shard)
-            arrays["places"] = _parted(places, 1)
-            arrays["sources"] = _parted((keys % self._shard).astype(np.uint32), len(places))
+            bounds = np.searchsorted(keys, self._bounds * self._shard)
+            sources = (keys % self._shard).astype(np.uint32)
             keys //= self._shard
-            arrays["targets"] = _parted(self._inside(keys), len(places))
+            targets = self._inside(keys)
+            del keys  # the longest of all
+            moves, to = letters([targets, sources], [bounds, bounds])
+            arrays |= moves
         codes = np.bincount(state % UNIT, minlength=UNIT)
         summary = {
             "nodes": length - int(codes[NOT_A_POSITION]),
             "ended": int(codes[LOSS] + codes[WIN]),
-            "to": _mask(places),
+            "to": to,
         }
         self._store.write(name, summary, arrays)
 
@@ -138,53 +138,53 @@ class ShardWork:
         low, length = self._range(number)
         places = np.zeros(length + 1, np.int64)
         count, write = kernels.count_sources(self._engine), kernels.list_sources(self._engine)
-        for sender in bits_of(senders):
-            (targets,) = self._addressed("open", sender, number, "targets")
+        names = [(sender, object_name("open", sender)) for sender in self._shards_in(senders)]
+        for _, source in names:
+            (targets,) = letter(self._store, source, number, 1)
             count(*views(self._engine, targets, places))
         total = int(places.sum())
-        if 24 * total > memory:
+        if (needed := 24 * total) > memory:  # if all of them are told in one round
             raise BuildError(
                 f"{total} moves of {self._game.table_name} lead to indices from {low} to "
-                f"{low + length - 1}, too many for a task of {sized(memory)}: expected "
-                "larger shards, or a rule `predecessors`"
+                f"{low + length - 1}: a task of them takes {sized(needed)} of memory, and may take "
+                f"{sized(max(0, memory))}: expected workers with more memory, or a rule `predecessors`"
             )
         np.cumsum(places, out=places)
         sources = np.empty(total, np.uint32 if self._game.size <= 1 << 32 else np.int64)
-        for sender in bits_of(senders):
-            moves = self._addressed("open", sender, number, "targets", "sources")
+        for sender, source in names:
+            moves = letter(self._store, source, number)
             begin = int(self._bounds[sender])
             write(*views(self._engine, *moves), begin, *views(self._engine, places, sources))
         arrays = {"places": _paged(places), "sources": Stretch(sources, chunk=4 * _PAGE)}
         self._store.write(name, {}, arrays)
 
-    def round(self, name: str, number: int, history: Sequence[int]) -> None:
+    def round(self, name: str, number: int, turn: int, before: int, senders: int) -> None:
         """Take in the letters of the round before, and tell the predecessors of what is settled.
 
-        `history` is the round after which the state was written last, 0 for the one after opening, and
-        then each later round with letters, with a bit for each shard that wrote one.
+        `before` is the last round in which the shard had letters, -1 if it had none.
 
         Raises:
             GameError: a rule breaks the contract.
         """
-        state, settled, cost = self._replayed(number, history)
+        state, cost = self._replayed(number, before)
+        room = state.elements.nbytes // 4 - cost
+        settled, taken = self._taken(number, turn, state, senders, room)
         told = self._told(number, state.elements, settled)
-        places = [np.searchsorted(indices, self._bounds) for indices in told]
-        won, refuted = map(self._inside, told)
-        arrays = {
-            "places": _parted(np.concatenate(places), 1),
-            "won": _parted(won, len(self._bounds)),
-            "refuted": _parted(refuted, len(self._bounds)),
-        }
-        pays = 4 * cost > state.elements.nbytes
-        if pays:
+        bounds = [np.searchsorted(indices, self._bounds) for indices in told]
+        parts = [*map(self._inside, told)]
+        del told  # twice as long
+        arrays, to = letters(parts, bounds)
+        if taken is None:
             state.need_all()
             arrays["state"] = _paged(state.elements)
-        summary = {"settled": len(settled), "to": _mask(*places), "state": pays}
+        else:
+            arrays |= {"taken_won": Stretch(taken[0]), "taken_refuted": Stretch(taken[1])}
+        summary = {"settled": len(settled), "to": to, "state": taken is None, "before": before}
         self._store.write(name, summary, arrays)
 
-    def records(self, name: str, number: int, first: int, history: Sequence[int]) -> None:
+    def records(self, name: str, number: int, first: int, before: int) -> None:
         """What is known of the nodes of a shard; with symmetries they are classes, from `first` on."""
-        state = self._replayed(number, history)[0]
+        state, _ = self._replayed(number, before)
         state.need_all()
         remoteness, codes = state.elements // UNIT, (state.elements % UNIT).astype(np.uint8)
         remoteness[codes == UNSETTLED] = 0
@@ -220,7 +220,7 @@ class ShardWork:
         classes = np.zeros(length, np.uint32)
         counts = np.zeros(WIN + 1, np.int64)
         places = np.searchsorted(found, self._bounds)
-        for owner in bits_of(int(_mask(places), 16)):
+        for owner in np.flatnonzero(np.diff(places)).tolist():
             mine = slice(places[owner], places[owner + 1])
             source = object_name("records", owner)
             index = self._store.index(source)
@@ -238,39 +238,75 @@ class ShardWork:
 
     def bounds(self, name: str, bounds: Sequence[int]) -> None:
         """Where the records of each shard begin, and where the last end."""
-        self._store.write(name, {}, {"bounds": _parted(np.array(bounds, np.int64), 1)})
+        self._store.write(name, {}, {"bounds": Stretch(np.array(bounds, np.int64))})
 
     # --- what several of them do ------------------------------------------------------------------
 
-    def _replayed(self, number: int, history: Sequence[int]) -> tuple[Sparse, NDArray[np.uint32], int]:
-        """The state of a shard, the nodes that the last round settled, and what it cost to read."""
-        base, *later = history
+    def _replayed(self, number: int, before: int) -> tuple[Sparse, int]:
+        """The state of a shard after its last round so far, and what it cost to find it.
+
+        It is that which was written last, and all that the shard was told since.
+        """
+        told = []
+        cost = 0
+        while "state" not in (index := self._store.index(name := round_name(before, number))).arrays:
+            taken = [self._store.read(name, f"taken_{what}", index=index) for what in Told._fields]
+            told.append((before, taken))
+            cost += _AGAIN + sum(part.nbytes for part in taken)
+            before = index.summary["before"]
         length = self._range(number)[1]
-        stage = f"round-{base:04}" if base else "open"
-        state = Sparse(self._store, object_name(stage, number), "state", length, np.uint32)
-        if not later and not base:
+        state = Sparse(self._store, name, index, "state", length, np.uint32)
+        settled = np.empty(length, np.uint32)
+        for turn, taken in reversed(told):
+            self._settle(state, turn, taken, settled, 0)
+        return state, cost
+
+    def _taken(
+        self, number: int, turn: int, state: Sparse, senders: int, room: int
+    ) -> tuple[NDArray[np.uint32], Told | None]:
+        """The nodes that are settled by letters, and all letters in one if they fit into `room` bytes.
+
+        Those that have ended are settled in the first round, 0, in which there are no letters.
+        """
+        if turn == 0:
+            none = np.empty(0, np.uint32)
             state.need_all()
             codes = (state.elements % UNIT).astype(np.uint8)
-            return state, np.flatnonzero((codes == LOSS) | (codes == WIN)).astype(np.uint32), 0
-        settle = kernels.settle(self._engine)
-        settled = np.empty(length, np.uint32)
-        count = cost = 0
-        for turn, senders in zip(later[::2], later[1::2], strict=True):
-            count = 0
-            for sender in bits_of(senders):
-                letters = self._addressed(f"round-{turn - 1:04}", sender, number, "won", "refuted")
-                for letter in letters:
-                    state.need(letter)
-                    cost += letter.nbytes
-                cost += _LETTER
-                count = settle(
-                    *views(self._engine, *letters), turn,
-                    *views(self._engine, state.elements, settled), count,
-                )  # fmt: skip
-        return state, np.sort(settled[:count]), cost
+            ended = np.flatnonzero((codes == LOSS) | (codes == WIN))
+            return ended.astype(np.uint32), Told(none, none)
+        settled = np.empty(len(state.elements), np.uint32)
+        taken: list[list[NDArray[np.uint32]]] = []
+        room -= _AGAIN
+        count = 0
+        for sender in self._shards_in(senders):
+            parts = letter(self._store, round_name(turn - 1, sender), number)
+            count = self._settle(state, turn, parts, settled, count)
+            room -= sum(part.nbytes for part in parts)
+            taken.append(parts)
+            if room < 0:
+                taken.clear()
+        fits = room >= 0
+        return np.sort(settled[:count]), Told(
+            *map(np.concatenate, zip(*taken, strict=True))
+        ) if fits else None
+
+    def _settle(
+        self,
+        state: Sparse,
+        turn: int,
+        parts: Sequence[NDArray[np.uint32]],
+        settled: NDArray[np.uint32],
+        count: int,
+    ) -> int:
+        """Take in a letter; what it settles is added to the `count` in `settled`."""
+        for part in parts:
+            state.need(part)
+        given = views(self._engine, *parts)
+        there = views(self._engine, state.elements, settled)
+        return int(kernels.settle(self._engine)(*given, turn, *there, count))
 
     def _told(self, number: int, state: NDArray[np.uint32], settled: NDArray[np.uint32]) -> Told:
-        """What the settling of nodes means for their predecessors."""
+        """What the settling of nodes means for their predecessors, as sorted indices."""
         game, engine, store = self._game, self._engine, self._store
         ends = np.zeros(2, np.int64)
         alone = game.players == 1
@@ -287,13 +323,14 @@ class ShardWork:
                 raise broken_rule(game, low + wild)
         else:
             name = object_name("lists", number)
-            lists = Sparse(store, name, "places", len(state) + 1, np.int64)
+            index = store.index(name)
+            lists = Sparse(store, name, index, "places", len(state) + 1, np.int64)
             lists.need(settled)
             lists.need(settled + 1)
             places = lists.elements
             told = np.empty(int((places[settled + 1] - places[settled]).sum()), np.int64)
             ends[1] = len(told)
-            tell, index = kernels.tell_sources(engine), store.index(name)
+            tell = kernels.tell_sources(engine)
             for low, high in _pages_of(settled):
                 some = settled[low:high]
                 begin, end = int(places[some[0]]), int(places[some[-1] + 1])
@@ -307,19 +344,8 @@ class ShardWork:
         np.not_equal(won[1:], won[:-1], out=once[1:])
         return Told(won[once], refuted)
 
-    def _addressed(self, stage: str, sender: int, owner: int, *arrays: str) -> list[NDArray[Any]]:
-        """What a shard wrote to another: of each array the stretch that `places` says.
-
-        `places` holds bounds for each array in turn, or the same for all.
-        """
-        name, count = object_name(stage, sender), len(self._bounds)
-        index = self._store.index(name)
-        places = self._store.read(name, "places", index=index).reshape(-1, count)
-        found = []
-        for at, array in enumerate(arrays):
-            begin, end = places[min(at, len(places) - 1), owner : owner + 2].tolist()
-            found.append(self._store.read(name, array, begin, end, index))
-        return found
+    def _shards_in(self, number: int) -> list[int]:
+        return shards_in(number, len(self._bounds) - 1)
 
     def _inside(self, indices: NDArray[np.int64]) -> NDArray[np.uint32]:
         """Indices as places in the shards that they are in; what held them is used up."""
@@ -334,18 +360,6 @@ class ShardWork:
 def _paged(elements: NDArray[Any]) -> Stretch:
     """An array whose chunks are pages."""
     return Stretch(elements, chunk=_PAGE * elements.itemsize)
-
-
-def _parted(elements: NDArray[Any], parts: int) -> Stretch:
-    """An array of which others read a part each: chunks about as large as that."""
-    share = elements.nbytes // parts
-    return Stretch(elements, chunk=min(CHUNK_BYTES, max(_LEAST_CHUNK, 1 << share.bit_length())))
-
-
-def _mask(*places: NDArray[np.int64]) -> str:
-    """A bit for each part that is not empty, as a hexadecimal number; `places` are where they begin."""
-    some = np.logical_or.reduce([np.diff(bounds) > 0 for bounds in places])
-    return np.packbits(some, bitorder="little")[::-1].tobytes().hex()
 
 
 def _runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
