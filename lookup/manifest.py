@@ -149,8 +149,7 @@ class Manifest(NamedTuple):
             "digest": self.digest,
             "columns": {name: entry.fields(name) for name, entry in self.columns.items()},
         }
-        before = canonical(fields).removesuffix(b"}")
-        return before + b',"sha256":"%b"}\n' % hashlib.sha256(before).hexdigest().encode()
+        return sealed(canonical(fields))
 
     @classmethod
     def from_bytes(cls, text: bytes, path: Path) -> Manifest:
@@ -182,6 +181,12 @@ class Manifest(NamedTuple):
             digest,
             {name: ColumnEntry.from_fields(name, columns[name]) for name in sorted(columns)},
         )
+
+
+def sealed(text: bytes) -> bytes:
+    """An object in JSON as the file of a manifest, with its SHA-256 behind it."""
+    before = text.removesuffix(b"}")
+    return before + b',"sha256":"%b"}\n' % hashlib.sha256(before).hexdigest().encode()
 
 
 def _parsed(text: bytes) -> dict[str, Any]:

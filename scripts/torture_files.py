@@ -25,6 +25,7 @@ from torture_files_damage import (
     with_chunk,
     with_length,
 )
+from torture_files_folders import folder_cases
 from torture_files_forgery import attribute_case, attribute_count, value_case
 from torture_files_structures import structure_case, structures, whole_files
 from torture_files_tables import RIGHT, Judge, Sample, difference, refusal, samples, stored_chunks
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 MUTATIONS = 100_000
 _EACH = 16  # bytes between two places where files are cut
+_IN_PARTS = ("mask", "retrograde, unknown game")  # samples that are made folders of parts, too
 _SPARSE = (1 << 31, 1 << 40)  # lengths of files with nothing in most of them
 
 
@@ -100,6 +102,9 @@ def all_groups(tables: Sequence[Sample], folder: Path, seed: int) -> list[Group]
     for sample in tables:
         found += _accidents(sample, tables, folder, seed)
         found += _forgeries(sample, tables, folder)
+        if sample.kind in _IN_PARTS:
+            cases = folder_cases(sample, _file(folder, sample.data), seed)
+            found += [Group(kind, sample, count, run) for kind, count, run in cases]
     return found
 
 

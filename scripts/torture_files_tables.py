@@ -171,7 +171,8 @@ class Judge:
 def refusal(error: EndtableError, path: Path, allowed: bool) -> Ending:
     """The ending of a file that was refused: by the class of the error, if its message is sound."""
     name, words = type(error).__name__, str(error)
-    sound = words.isprintable() and len(words) < LONGEST_MESSAGE and f"'{path}'" in words
+    is_named = f"'{path}'" in words or f"'{path}/" in words  # a part of a folder
+    sound = words.isprintable() and len(words) < LONGEST_MESSAGE and is_named
     if not allowed or not sound or words.endswith("is damaged: "):
         return Ending("bad refusal", f"{name}: {words[:LONGEST_MESSAGE]!r}")
     return Ending(name)

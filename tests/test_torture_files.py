@@ -34,7 +34,7 @@ def test_a_share_of_the_campaign(tmp_path: Path) -> None:
     results: dict[str, Any] = json.loads((tmp_path / "files.json").read_text())
     assert results["failed"] == 0
     assert results["cases"] > 300
-    assert len(results["counts"]) == 13
+    assert len(results["counts"]) == 16
     ends = Counter[str]()
     for counts in results["counts"].values():
         ends += Counter(counts)
