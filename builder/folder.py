@@ -46,8 +46,8 @@ PART_BYTES = 256 << 20
 these; whoever probes a huge table at random waits for that. And a terabyte has 4,096 of them."""
 
 MOST_PARTS = 65_536
-"""Of all columns; where there would be more, parts are larger. The manifest has some 160 bytes for each,
-and must not be longer than `lookup.manifest.MOST_MANIFEST`."""
+"""Of all columns; where there would be more, parts are larger. The manifest has some 160 bytes for
+each, and must not be longer than `lookup.manifest.MOST_MANIFEST`."""
 
 _OURS = re.compile(r"\.?[a-z0-9_]+-\d{6}\.h5(\..*\.tmp)?")
 

@@ -6,7 +6,8 @@
                   that take memory only where they are used (`sparse.py`); what a shard reads is found
                   by making all moves (`survey.py`), and its place by `order.py`
     rounds.py     the job of games with loops: rounds in which shards send each other what they found;
-                  `rounds_work.py` has the tasks, `rounds_kernels.py` their loops
+                  `rounds_work.py` has the tasks, `rounds_letters.py` what they write to each other, and
+                  `rounds_kernels.py` their loops
     whole.py      the job of a game that one worker solves
     recent.py     what tasks of a worker read last, decoded
     packing.py    the columns of the table from what a job left

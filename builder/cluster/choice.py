@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from builder.build import solver_of
+from builder.build import OUTCOMES_ALONE, solver_of
 from builder.cluster import rounds
 from builder.cluster.packing import ITEMS
 from builder.cluster.shards import KINDS, ShardsJob
@@ -53,8 +53,9 @@ def task_memory(game: Game, engine: Engine, shard: int | None) -> int:
     if shard is None:
         solver = solver_of(game)
         return solver.memory_needed(game, engine) + int(min(game.size, BEYOND) * solver.table_bytes)
-    # Items as they are solved, and packed.
-    packing = (2 * solver_of(game).record_bytes + 4) * min(ITEMS, game.size)
+    solver = solver_of(game)
+    # Items as they are solved, and packed; bits are stored as they are.
+    packing = 0 if solver is OUTCOMES_ALONE else (2 * solver.record_bytes + 4) * min(ITEMS, game.size)
     if isinstance(game, MaskGame):
         return max(packing, mask.shard_memory(game, shard.bit_length() - 1))
     if game.solver in KINDS:
@@ -81,4 +82,4 @@ def job_of(game: Game, engine: Engine, shard: int | None, memory: int) -> Job:
         return WholeJob(game, engine)
     if game.solver in KINDS:
         return ShardsJob(game, engine, shard, memory)
-    return rounds.RoundsJob(game, engine, shard)
+    return rounds.RoundsJob(game, engine, shard, memory)
