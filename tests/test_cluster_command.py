@@ -116,9 +116,9 @@ def test_a_local_cluster(tmp_path: Path) -> None:
     (table,) = json.loads(result.out)
     assert (table["table"], table["changed"]) == ("tactics-2x3", True)
     assert [one.name for one in (tmp_path / "out").iterdir()] == ["tactics-2x3.h5"]
-    needs, cluster, *progress = result.error.splitlines()
+    cluster, needs, *progress = result.error.splitlines()
     assert needs.startswith("tactics-2x3: 64 positions, needs about")
-    about = r"tactics-2x3: 1 tasks at a time, each with 3\d\d MiB of memory; dashboard: "
+    about = r"cluster: 1 tasks at a time, each with 3\d\d MiB of memory; dashboard: "
     assert re.fullmatch(about + r"http://127\.0\.0\.1:\d+/status", cluster)
     assert "tactics-2x3: solve: 0%, 0 of 1 shards, 0 shards/s" in progress
     assert any(
