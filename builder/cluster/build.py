@@ -48,7 +48,6 @@ from lookup.tablebase import SUFFIX
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from typing import IO
 
     from builder.cluster.engine import Cluster, ClusterOptions
     from builder.cluster.job import Job, StoredPart
@@ -115,9 +114,13 @@ class ClusterBuild:
         if path.is_dir():
             raise BuildError(f"'{path}' cannot be written: it is a folder")
         engine = build.checked_engine(game, None)
-        _store(game, folder, self.options.store)
-        with build.explained_failures(game, path, engine), temporary_beside(path):
-            return engine  # a folder that cannot be written is found before the work
+        # What cannot be written is found before the work.
+        with (
+            build.explained_failures(game, path, engine),
+            temporary_beside(path),
+            _held(_store(game, folder, self.options.store)),
+        ):
+            return engine
 
     def table_on(self, cluster: Cluster, game: Game, folder: Path) -> build.Built:
         """Build the table of a game into a folder.
@@ -224,7 +227,7 @@ class ClusterBuild:
     ) -> tuple[Path, TableInfo, str, bool]:
         path = folder / f"{info.name}{PARTS_SUFFIX}"
         place = folder / f".{path.name}.build"
-        with _held_folder(place, f"'{place}'") as held:
+        with _held_folder(place, f"'{place}'"):
             temporary = place / "table"
             with self.progress.stage(f"{info.name}: write", "bytes") as report:
                 digest = write_folder(temporary, info, columns, chunks, report, digests=chunks.digests)
@@ -242,7 +245,6 @@ class ClusterBuild:
             # An older file would be found before the folder.
             (folder / f"{info.name}{SUFFIX}").unlink(missing_ok=True)
             clear_folder(place)
-            leave_folder(place, held)
         return path, info, digest, not unchanged
 
 
@@ -338,8 +340,8 @@ def _held(store: Store) -> Iterator[Store]:
 
 
 @contextmanager
-def _held_folder(folder: Path, what: str) -> Iterator[IO[bytes]]:
-    """A folder that no other process uses, which is made if it is not there; errors call it `what`.
+def _held_folder(folder: Path, what: str) -> Iterator[None]:
+    """A folder that no other process uses, as long as there is something in it; errors call it `what`.
 
     Raises:
         BuildError: another has it, or it cannot be made.
@@ -351,5 +353,7 @@ def _held_folder(folder: Path, what: str) -> Iterator[IO[bytes]]:
         raise BuildError(f"{what} cannot be written: {error.strerror}") from None
     if held is None:
         raise BuildError(f"{what} is in use: expected no other build of that table")
-    with held:
-        yield held
+    try:
+        yield
+    finally:
+        leave_folder(folder, held)
