@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from lookup.progress import Report
 
 ROOT = Path(__file__).parent.parent
+SETTLED = 10  # seconds
 
 
 class Settings(NamedTuple):
@@ -77,7 +78,7 @@ class ApartCluster:
         return int(self.address.rpartition(":")[2])
 
     def workers(self) -> list[psutil.Process]:
-        """The processes of workers that are up; if one dies before, its nanny gives up."""
+        """The processes of workers that are up."""
         found = []
         for one in psutil.Process(self._process.pid).children():
             with suppress(psutil.NoSuchProcess):
@@ -85,6 +86,10 @@ class ApartCluster:
                 if any(other.status == psutil.CONN_ESTABLISHED for other in connections):
                     found.append(one)
         return found
+
+    def settled(self) -> list[psutil.Process]:
+        """Workers that may be killed: if one dies before its nanny calls it up, the nanny gives up."""
+        return [one for one in self.workers() if time.time() - one.create_time() > SETTLED]
 
     def kill(self) -> None:
         """Kill the scheduler and all workers at once."""

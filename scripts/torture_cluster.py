@@ -78,6 +78,15 @@ class _Lab:
         self.close()
         self.cluster = ApartCluster(_SETTINGS._replace(port=port)).__enter__()
 
+    def settle(self) -> None:
+        """Have two workers that may be killed."""
+        end = time.monotonic() + 30
+        while len(self.cluster.settled()) < 2:
+            if time.monotonic() > end:
+                self.restart()
+                end += 60
+            time.sleep(0.1)
+
     def right(self, game: Game) -> bytes:
         """The table as it is built here."""
         name = game.table_name
@@ -161,10 +170,11 @@ def _workers(lab: _Lab) -> None:
 
         def work(game: Game, folder: Path) -> str:
             killed = 0
+            lab.settle()
 
             def kill(_kind: str, _done: int) -> None:
                 nonlocal killed
-                workers = lab.cluster.workers()
+                workers = lab.cluster.settled()
                 if killed < 3 and len(workers) > 1 and lab.chance.random() < 0.1:
                     killed += kill_one(lab.chance.choice(workers))
 

@@ -216,8 +216,8 @@ def test_workers_that_are_killed(lab: Lab, local: Callable[[Game], bytes], tmp_p
     def kill(kind: str, done: int) -> None:
         if kind == "solve" and moments and done >= moments[0]:
             moments.pop(0)
-            until(lambda: len(lab.cluster.workers()) > 0)
-            assert kill_one(chance.choice(lab.cluster.workers()))
+            until(lambda: len(lab.cluster.settled()) > 0)
+            assert kill_one(chance.choice(lab.cluster.settled()))
 
     assert lab.build(BITS, tmp_path, kill) == local(BITS)
     assert moments == []

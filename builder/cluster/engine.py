@@ -334,9 +334,13 @@ class TaskRunner:
                     if not running:
                         return list(lost.values())
                     future = next(ready)
+                    status = future.status
+                    if status in ("pending", "lost"):  # its worker died since: it is run again
+                        ready.add(future)
+                        continue
                     task = running.pop(future)
                     del known[task.name]
-                    if future.status == "finished":
+                    if status == "finished":
                         self.finished[task.name] = future.result()
                         left -= 1
                         report(total - left, total)
