@@ -47,12 +47,14 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 SLOW = (
+    "test_cluster_real",
     "test_soak",
     "test_tutorial",
     "test_limits",
     "test_checkpoints",
     "test_catalogue",
     "test_golden",
+    "test_cluster_command",
 )
 """Modules that come first. Processes take tests in this order, and none is left with a long one in the
 end while the others have nothing to do any more."""
