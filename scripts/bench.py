@@ -30,7 +30,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from bench_big import big_section
-from bench_cluster import cluster_section
 from bench_games import Pursuit
 from bench_growth import growth_section
 from bench_measure import (
@@ -231,6 +230,12 @@ def _sized(game: Game) -> str:
     return f"{game.table_name}, {game.size:,} indices, numba"
 
 
+def _cluster_section(shop: Workshop) -> Iterator[Line]:
+    from bench_cluster import cluster_section  # Dask, which other sections do without
+
+    return cluster_section(shop)
+
+
 # --- the run --------------------------------------------------------------------------------------
 
 SECTIONS: dict[str, Callable[[Workshop], Iterator[Line]]] = {
@@ -241,7 +246,7 @@ SECTIONS: dict[str, Callable[[Workshop], Iterator[Line]]] = {
     "engine": engine_section,
     "own": own_section,
     "serve": serve_section,
-    "cluster": cluster_section,
+    "cluster": _cluster_section,
     "big": big_section,
 }
 BY_NAME_ALONE = ("big",)

@@ -12,8 +12,9 @@ a `Cluster`, in the order of the plan:
                       + stored bytes written / bandwidth
 
 The bandwidth is that of a worker's link, or an equal part of the store's if that is less. The model
-leaves out workers that fail or are slow, caches, reading while computing, and that the scheduler knows
-of some thousand tasks at a time.
+leaves out workers that fail or are slow, what they remember of shards they read before, that the
+scheduler knows of some thousand tasks at a time, and all that the client does when the tasks are done:
+to put the table together, and to verify it.
 """
 
 from __future__ import annotations

@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from bench_measure import figure, rounded, short
-from cluster_model import Load, least_seconds, shard_graph, simulate
+from cluster_model import least_seconds, shard_graph, simulate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from cluster_model import Board, Cluster, ShardGraph, TaskCosts
 
@@ -87,19 +87,6 @@ def _cut(graph: ShardGraph, costs: TaskCosts, cluster: Cluster) -> Cut:
     )
 
 
-def best_cut(ways: Sequence[Cut], memory: int, workers: int) -> Cut:
-    """The quickest way for so many workers, each of which has so many bytes of memory.
-
-    Raises:
-        ValueError: a task of every way takes more memory.
-    """
-    fitting = [cut for cut in ways if cut.task_bytes <= memory]
-    if not fitting:
-        least = min(cut.task_bytes for cut in ways)
-        raise ValueError(f"workers with {memory} bytes of memory: expected at least {least}")
-    return min(fitting, key=lambda cut: cut.seconds[workers])
-
-
 @dataclass(frozen=True)
 class Build:
     """A build on a number of workers."""
@@ -169,57 +156,3 @@ def builds(
         )
         lines.append(line)
     return lines
-
-
-@dataclass(frozen=True)
-class Level:
-    """The shards with equally many leading cells filled, which do not need each other."""
-
-    HEAD: ClassVar[tuple[str, ...]] = (
-        "costs", "leading cells filled", "shards", "reads, mean", "a task alone", "first finished",
-        "last finished",
-    )  # fmt: skip
-    WORDS: ClassVar[int] = 1
-
-    source: str
-    filled: int
-    shards: int
-    mean_reads: float
-    task_seconds: float
-    first_finished: float
-    last_finished: float
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The line as printed."""
-        times = self.task_seconds, self.first_finished, self.last_finished
-        return (
-            self.source,
-            str(self.filled),
-            f"{self.shards:,}",
-            short(self.mean_reads),
-            *(figure(seconds, "s") for seconds in times),
-        )
-
-    @property
-    def fields(self) -> dict[str, Any]:
-        """The line as stored."""
-        return rounded(asdict(self))
-
-
-def levels(graph: ShardGraph, costs: TaskCosts, cluster: Cluster) -> list[Level]:
-    """The levels of a build, in the order in which they begin."""
-    alone = Load.of(graph, costs, cluster).alone(cluster)
-    finished = simulate(graph, costs, cluster).finished
-    return [
-        Level(
-            costs.source,
-            graph.leading - number,
-            len(shards),
-            float(graph.read_counts[shards].mean()),
-            float(alone[shards].mean()),
-            float(finished[shards].min()),
-            float(finished[shards].max()),
-        )
-        for number, shards in enumerate(graph.levels)
-    ]

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parent.parent
 EXTRAS = ("fast", "serve", "parquet")
-"""Those of users, but for `cluster`, whose tests take long: they were run with its oldest versions by hand."""
+"""Those of users, but for `cluster`: its tests were run with the oldest versions by hand."""
 KIND = "tests with the oldest versions"
 TESTS = (
     "binding", "blocks", "build", "bundle", "catalogue", "clock", "compile", "concurrency",

@@ -20,7 +20,7 @@ from cluster_model import (
     simulate,
 )
 from cluster_sample import name_of, sampled, shard_of
-from cluster_tables import WORKERS, best_cut, builds, cuts, levels
+from cluster_tables import WORKERS, builds, cuts
 
 from builder.cluster.sparse import sparse_zeros
 from builder.cluster.store import Store
@@ -318,26 +318,11 @@ def test_the_tables_for_7x6() -> None:
     assert lines[0].stored_bytes == pytest.approx(2**42 / 8 * 0.3)
     assert lines[0].starved_seconds == 0
     assert lines[-1].task_bytes == (1 << 20) + (55 + 1) * 2**25
-    last = levels(graph, COSTS, replace(cluster, workers=1000))
-    assert [line.shards for line in last] == [math.comb(14, k) for k in range(15)]
-    assert last[-1].last_finished == lines[-1].seconds
-    assert len(last[0].cells) == len(last[0].HEAD)
+    (cut,) = cuts(Tactics(7, 6), COSTS, cluster, [28])
+    assert cut.seconds == {line.workers: line.seconds for line in lines}
+    assert set(cut.fields["seconds"]) == {"1", "10", "100", "1000"}
+    assert len(cut.cells) == len(cut.HEAD)
     slow = simulate(shard_graph(Tactics(7, 6), 33), COSTS, cluster, Engine.PYTHON)
     quick = simulate(shard_graph(Tactics(7, 6), 33), COSTS, cluster, Engine.NUMBA)
     assert np.array_equal(slow.finished, quick.finished)
     assert replace(slow, finished=quick.finished) == quick
-
-
-def test_the_best_cut_is_the_quickest_that_fits() -> None:
-    ways = cuts(Tactics(4, 6), COSTS, Cluster(1, 1e8), range(16, 21))
-    assert [cut.shards for cut in ways] == [256, 128, 64, 32, 16]
-    assert len(ways[0].cells) == len(ways[0].HEAD)
-    assert set(ways[0].fields["seconds"]) == {"1", "10", "100", "1000"}
-    for workers in WORKERS:
-        for limit in ways:
-            best = best_cut(ways, limit.task_bytes, workers)
-            assert best.task_bytes <= limit.task_bytes
-            fitting = [cut for cut in ways if cut.task_bytes <= limit.task_bytes]
-            assert all(best.seconds[workers] <= cut.seconds[workers] for cut in fitting)
-    with pytest.raises(ValueError, match="workers with 1000 bytes of memory: expected at least"):
-        best_cut(ways, 1000, 1)
