@@ -274,7 +274,9 @@ class TaskRunner:
             for one in lost:
                 if one.died or one.name in again:
                     self.lose(one.name, one.problem)
-            self._run_stage([task for name, (_, task) in self._tasks.items() if name in again], silent)
+            if again:  # in the order in which they came
+                earlier = [task for name, (_, task) in self._tasks.items() if name in again]
+                self._run_stage(earlier, silent)
 
     def _take_finished(self, tasks: Sequence[Task]) -> None:
         """Find what an earlier run has left of some tasks."""
@@ -283,7 +285,8 @@ class TaskRunner:
             for under in {task.name.partition("/")[0] for task in tasks}
             for name in self._store.names(under)
         }
-        there = [task.name for task in tasks if task.name in stored - self.finished.keys()]
+        stored -= self.finished.keys()
+        there = [task.name for task in tasks if task.name in stored]
 
         def summary(name: str) -> Done | None:
             try:
