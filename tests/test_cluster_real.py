@@ -101,9 +101,9 @@ class Lab(NamedTuple):
         progress = Hooked(hook) if hook else Progress.silent()
         return ClusterBuild(options, progress, shard=shard).table(game, folder).path.read_bytes()
 
-    def require_nothing_twice(self) -> None:
-        """No object was written twice."""
-        assert {name for name, times in self.written().items() if times > 1} == set()
+    def require_nothing_twice(self, most: int = 0) -> None:
+        """No object was written twice, but for so many that were in hand when their worker was killed."""
+        assert sum(times > 1 for times in self.written().values()) <= most
 
 
 @contextmanager
@@ -221,7 +221,7 @@ def test_workers_that_are_killed(lab: Lab, local: Callable[[Game], bytes], tmp_p
 
     assert lab.build(BITS, tmp_path, kill) == local(BITS)
     assert moments == []
-    lab.require_nothing_twice()
+    lab.require_nothing_twice(2)
 
 
 def build_command(lab: Lab, folder: Path, *more: str) -> list[str]:

@@ -17,8 +17,6 @@ from builder.solvers.retrograde import RetrogradePlan
 from lookup.blocks import unpack
 from lookup.errors import BuildError, GameError
 from lookup.games.clock import Clock
-from lookup.games.examples.eight_puzzle import EightPuzzle
-from lookup.games.examples.krk import KRK
 from lookup.games.examples.morris import ThreeMensMorris
 from lookup.games.examples.tictactoe import TicTacToe
 from lookup.games.rota import Rota
@@ -116,8 +114,6 @@ def test_interpreted_games(game: Game, shard: int, store: Store) -> None:
     [
         (Rota(), 1000),
         (ListedRota(diameters=True), 4000),
-        (KRK(), 1 << 17),
-        (EightPuzzle(), 1 << 16),
     ],
 )
 def test_compiled_games(game: Game, shard: int, store: Store) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
+from builder.cluster.sparse import sparse_zeros
 from builder.compile import Engine
 from builder.executor import execute
 from builder.solvers import mask
@@ -102,7 +103,7 @@ def test_shards_that_need_each_other_are_a_fault() -> None:
 @pytest.mark.parametrize("game", [Tactics(2, 13), Tactics(4, 7), Tactics(6, 6)], ids=str)
 def test_every_move_leads_to_a_shard_that_is_needed(game: Tactics) -> None:
     """Of a sample of positions; `needs` names the nearest shards only, and those name further ones."""
-    plan = Listed(game)
+    plan = mask.BitsPlan(game, Engine.PYTHON, sparse_zeros)  # a large one must not take memory
     (shards,) = plan.stages()
     assert len(shards) in (64, 256)
     needed: dict[int, set[int]] = {}
@@ -115,16 +116,10 @@ def test_every_move_leads_to_a_shard_that_is_needed(game: Tactics) -> None:
     random = np.random.default_rng(4)
     for index in random.integers(0, game.size, 300).tolist():
         of = needed[place_of[index // width * width]]
-        assert {place_of[after // width * width] for after in game.successors_of(index)} <= of
-
-
-class Listed(mask.BitsPlan):
-    """A plan that is only asked for its shards: a large one must not take memory."""
-
-    settles: ClassVar[bool] = True
-
-    def __init__(self, game: Tactics) -> None:
-        self._game = game
+        led_to = {after // width * width for after in game.successors_of(index)}
+        assert {place_of[low] for low in led_to} <= of
+        shard = shards[place_of[index // width * width]]
+        assert led_to - {shard.low} <= {8 * piece.low for piece in plan.reads(shard)}
 
 
 def test_shards_run_in_threads_and_alone_give_the_same_bits() -> None:

@@ -394,7 +394,7 @@ def test_tables_of_another_game_of_that_name(
     """Sound as a file, and for whoever has its rules."""
     own = build_table(own_game(tmp_path), tmp_path / "own").path
     other = lookup.load_game(write_game(tmp_path, SUBTRACT.replace("range(1, min(3", "range(1, min(2")))
-    monkeypatch.setattr("lookup.reader.game_class", lambda name: other)
+    monkeypatch.setattr("lookup.claims.game_class", lambda name: other)
     with pytest.raises(lookup.RulesChangedError):
         lookup.open_table(own)
     assert fetch(str(write_bundle(tmp_path / "b", [own]).path), mine)[0].path.is_file()
