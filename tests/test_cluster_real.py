@@ -102,7 +102,7 @@ class Lab(NamedTuple):
         return ClusterBuild(options, progress, shard=shard).table(game, folder).path.read_bytes()
 
     def require_nothing_twice(self, most: int = 0) -> None:
-        """No object was written twice, but for so many that were in hand when their worker was killed."""
+        """No object was written twice, but for some that were in hand when their worker was killed."""
         assert sum(times > 1 for times in self.written().values()) <= most
 
 
