@@ -206,7 +206,12 @@ def _stopped(lab: _Lab) -> None:
 def _spoil(lab: _Lab, store: Path) -> int:
     """Damage some objects, each in one of many ways; how many."""
     chance = lab.chance
-    found = sorted(path for path in store.rglob("*") if path.is_file() and path.name != "lock")
+    # Tasks that ran when the build was stopped go on to their end: what they write has no name yet.
+    found = sorted(
+        path
+        for path in store.rglob("*")
+        if path.is_file() and path.name != "lock" and not path.name.startswith(".")
+    )
     objects = {path: path.read_bytes() for path in found}
     chosen = chance.sample(found, min(len(found), chance.randrange(6)))
     for path in chosen:
