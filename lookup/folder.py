@@ -52,7 +52,7 @@ def open_reader(path: Path, rules: Rules | None = None) -> TableReader:
     Raises what `open_table` raises.
     """
     folder = folder_of(path)
-    if os.path.isdir(folder) and (folder.suffix == PARTS_SUFFIX or is_folder(folder)):  # noqa: PTH112
+    if os.path.isdir(folder) and (folder.suffix == PARTS_SUFFIX or is_folder(folder)):  # noqa: PTH112 - as in tablebase.py
         return TableFolder(folder, rules)
     return TableFile(path, rules)
 
@@ -65,7 +65,7 @@ def folder_of(path: Path) -> Path:
 def is_folder(path: Path) -> bool:
     """Whether it is a folder of parts: one with a manifest."""
     # Not `Path.is_file`, which raises where a folder may not be looked into.
-    return os.path.isfile(path / MANIFEST)  # noqa: PTH113
+    return os.path.isfile(path / MANIFEST)  # noqa: PTH113 - as in tablebase.py
 
 
 class TableFolder(TableReader):

@@ -75,8 +75,13 @@ def shard_memory(game: MaskGame, shard_cells: int) -> int:
     )
 
 
-def _leading(cells: int, whole: int) -> int:
-    """How many leading cells the positions of a shard share, if so many cells are still one shard."""
+def _leading(cells: int, whole: int, shard_cells: int | None = None) -> int:
+    """How many leading cells the positions of a shard share, if so many cells are still one shard.
+
+    Unless it is said how many cells a shard has.
+    """
+    if shard_cells is not None:
+        return max(0, cells - shard_cells)
     return max(_SHARDS_BITS, cells - _SHARD_CELLS) if cells > whole else 0
 
 
@@ -121,7 +126,24 @@ class _Cut(NamedTuple):
         return [self.piece(number | more) for more in sorted(filled) if more and not number & more]
 
 
-class BitsPlan(RangePlan):
+class _MaskPlan(RangePlan):
+    """What both plans have: a board that is cut."""
+
+    def __init__(self, cut: _Cut, engine: Engine) -> None:
+        self._cut, self._game = cut, cut.game
+        self.parallel = engine == Engine.NUMBA
+        self.total = self.size = cut.game.size
+
+    def stages(self) -> Iterator[Sequence[Shard]]:
+        """One stage."""
+        yield self._cut.shards()
+
+    def reads(self, shard: Shard) -> list[Piece]:
+        """The shards that its moves lead to."""
+        return self._cut.reads(shard)
+
+
+class BitsPlan(_MaskPlan):
     """Outcomes alone. The array is the packed column itself."""
 
     def __init__(
@@ -131,13 +153,8 @@ class BitsPlan(RangePlan):
         zeros: Zeros = np.zeros,
         shard_cells: int | None = None,
     ) -> None:
-        self._game = game
-        self.parallel = engine == Engine.NUMBA
-        self.total = self.size = game.size
-        leading = _leading(game.cells, _WHOLE_BITS)
-        if shard_cells is not None:
-            leading = max(0, game.cells - shard_cells)
-        self._cut = _Cut(game, leading, OUTCOME, 8)
+        leading = _leading(game.cells, _WHOLE_BITS, shard_cells)
+        super().__init__(_Cut(game, leading, OUTCOME, 8), engine)
         self._words = zeros(max(1, game.size // WORD), np.uint64)
         self._packed = self._words.view(np.uint8)[: max(1, game.size // 8)]
         self.arrays = {OUTCOME: self._packed}
@@ -145,14 +162,6 @@ class BitsPlan(RangePlan):
         compiled = engine == Engine.NUMBA and game.cells >= GROUP_CELLS
         form = (BitKernel if compiled else BitLevels)(game.cells, game.masks, game.misere)
         self._solve = form.solve
-
-    def stages(self) -> Iterator[Sequence[Shard]]:
-        """One stage."""
-        yield self._cut.shards()
-
-    def reads(self, shard: Shard) -> list[Piece]:
-        """The shards that its moves lead to."""
-        return self._cut.reads(shard)
 
     def run(self, shard: Shard) -> None:
         """Solve a range of positions."""
@@ -177,7 +186,7 @@ class BitsPlan(RangePlan):
         return Solution(self.packed(totals), totals)
 
 
-class ScoresPlan(RangePlan):
+class ScoresPlan(_MaskPlan):
     """Outcomes and remoteness."""
 
     def __init__(
@@ -187,13 +196,8 @@ class ScoresPlan(RangePlan):
         zeros: Zeros = np.zeros,
         shard_cells: int | None = None,
     ) -> None:
-        self._game = game
-        self.parallel = engine == Engine.NUMBA
-        self.total = self.size = game.size
-        leading = _leading(game.cells, _WHOLE_SCORES)
-        if shard_cells is not None:
-            leading = max(0, game.cells - shard_cells)
-        self._cut = _Cut(game, leading, "scores", 1)
+        leading = _leading(game.cells, _WHOLE_SCORES, shard_cells)
+        super().__init__(_Cut(game, leading, "scores", 1), engine)
         words = 1 << max(0, game.cells - WORD_CELLS)
         self._padded = zeros((words + 1) * WORD, np.int8)
         self._scores: NDArray[np.int8] = self._padded[: game.size]
@@ -201,14 +205,6 @@ class ScoresPlan(RangePlan):
         moves = ScoreMoves(game.masks, game.misere)
         form = ScoreKernel(moves) if engine == Engine.NUMBA else ScoreLevels(moves)
         self._solve = form.solve
-
-    def stages(self) -> Iterator[Sequence[Shard]]:
-        """One stage."""
-        yield self._cut.shards()
-
-    def reads(self, shard: Shard) -> list[Piece]:
-        """The shards that its moves lead to."""
-        return self._cut.reads(shard)
 
     def run(self, shard: Shard) -> None:
         """Solve a range of positions."""
