@@ -53,7 +53,7 @@ class SearchedFolder(NamedTuple):
         """The file of a table, or its folder of parts, if there is one here; the name is one."""
         path, folder = self.path / f"{name}{SUFFIX}", self.path / f"{name}{PARTS_SUFFIX}"
         # Not `Path.is_file`, which raises where a folder may not be looked into.
-        if os.path.isfile(path):  # noqa: PTH113
+        if os.path.isfile(path):  # noqa: PTH113 - see above
             return path
         return folder if is_folder(folder) else None
 

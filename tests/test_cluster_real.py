@@ -17,10 +17,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import psutil
 import pytest
 from cluster_apart import ApartCluster, Hooked, Settings, gone, kill_one
 
+import lookup
 from builder import writer
 from builder.build import build_table
 from builder.catalogue import CATALOGUE
@@ -203,6 +205,28 @@ def test_a_game_from_a_file(lab: Lab, local: Callable[[Game], bytes], tmp_path: 
     game = own_game(tmp_path, NIM, heap=500)
     assert lab.build(game, tmp_path, shard=64) == local(game)
     assert len(lab.written()) == 8 + 8 + 1
+
+
+def test_a_table_too_large_for_one_file_is_a_folder(lab: Lab, tmp_path: Path) -> None:
+    game, file = SCORES, tmp_path / "tactics-4x4.h5"
+    file.write_bytes(b"an older one, which would be found first")
+    build = ClusterBuild(ClusterOptions(lab.cluster.address), Progress.silent(), folder_bytes=0)
+    built = build.table(game, tmp_path)
+    assert (built.path, built.changed) == (tmp_path / "tactics-4x4.parts", True)
+    assert left_in(tmp_path) == ["tactics-4x4.parts"], "nothing is left beside it"
+    with (
+        lookup.open_table(ROOT / "tables/tactics-4x4.h5") as whole,
+        lookup.open_table(built.path) as parts,
+    ):
+        assert built.digest == parts.digest == whole.digest
+        indices = np.arange(game.size)
+        one, other = whole.probe_many(indices), parts.probe_many(indices)
+        assert one.remoteness is not None
+        assert other.remoteness is not None
+        assert np.array_equal(one.outcome, other.outcome)
+        assert np.array_equal(one.remoteness, other.remoteness)
+    again = build.table(game, tmp_path)
+    assert (again.digest, again.changed) == (built.digest, False)
 
 
 # --- what is killed -------------------------------------------------------------------------------
