@@ -19,7 +19,7 @@ import time
 from bisect import bisect_right
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import zstandard
 
@@ -187,25 +187,17 @@ class ClusterBuild:
             packing = PackWork(job, totals, columns)
             runner.run(packing, self.progress)
             parts = packing.parts()
-        chunks = _Chunks(store, columns, parts)
         info = TableInfo.describe(game, f"endtable {__version__}", totals)
+        table = _Solved(_Chunks(store, columns, parts), info, columns, game, engine)
+        is_large = sum(column.nbytes for column in columns) > self.folder_bytes
         try:
-            if sum(column.nbytes for column in columns) > self.folder_bytes:
-                return self._place_folder(chunks, info, columns, game, engine, folder)
-            return self._place_file(chunks, info, columns, game, engine, folder)
+            return (self._place_folder if is_large else self._place_file)(table, folder)
         except (VerificationError, TableFileError):
             store.empty()  # to start again from the same objects would end in the same way
             raise
 
-    def _place_file(
-        self,
-        chunks: _Chunks,
-        info: TableInfo,
-        columns: Sequence[Column],
-        game: Game,
-        engine: Engine,
-        folder: Path,
-    ) -> tuple[Path, TableInfo, str, bool]:
+    def _place_file(self, table: _Solved, folder: Path) -> tuple[Path, TableInfo, str, bool]:
+        chunks, info, columns, game, engine = table
         path = folder / f"{info.name}{SUFFIX}"
         with temporary_beside(path) as temporary:
             with self.progress.stage(f"{info.name}: write", "bytes") as report:
@@ -216,15 +208,8 @@ class ClusterBuild:
             put_in_place(temporary, path)
         return path, info, digest, True
 
-    def _place_folder(
-        self,
-        chunks: _Chunks,
-        info: TableInfo,
-        columns: Sequence[Column],
-        game: Game,
-        engine: Engine,
-        folder: Path,
-    ) -> tuple[Path, TableInfo, str, bool]:
+    def _place_folder(self, table: _Solved, folder: Path) -> tuple[Path, TableInfo, str, bool]:
+        chunks, info, columns, game, engine = table
         path = folder / f"{info.name}{PARTS_SUFFIX}"
         place = folder / f".{path.name}.build"
         with _held_folder(place, f"'{place}'"):
@@ -246,6 +231,16 @@ class ClusterBuild:
             (folder / f"{info.name}{SUFFIX}").unlink(missing_ok=True)
             clear_folder(place)
         return path, info, digest, not unchanged
+
+
+class _Solved(NamedTuple):
+    """A table that is to be written, from what is in the store."""
+
+    chunks: _Chunks
+    info: TableInfo
+    columns: Sequence[Column]
+    game: Game
+    engine: Engine
 
 
 class _Chunks:
